@@ -77,7 +77,7 @@ impl Reply {
         Ok(())
     }
 
-    /// The same, asynchronously.
+    /// Like `exchange`, but asynchronous.
     async fn exchange_async(&mut self, stream: &mut tokio::net::TcpStream, frame: &[u8]) -> io::Result<()> {
         stream.write_all(frame).await?;
         self.filled = 0;

@@ -1,9 +1,15 @@
-//! Classes, structs and records for the C# driver, as its serializers map them without further configuration.
+//! Reads classes, structs and records as the C# driver's serializers map them without further
+//! configuration.
 //!
-//! A class counts when something says that the driver maps it: an attribute of `MongoDB.Bson`, a property of type
-//! `ObjectId`, or a collection of it in the same file. Every mapped member is written, null included, but a
-//! convention registered elsewhere may give it another name; only members that name their element are required.
-//! `decimal` is a text up to version 2 of the driver and a decimal from version 3 on, so both are accepted.
+//! Docward reads a class only if the file shows that the driver maps it:
+//!
+//! - an attribute of `MongoDB.Bson`
+//! - a property of type `ObjectId`
+//! - a collection of the class in the same file
+//!
+//! The driver writes every mapped member, including null. A convention that is registered elsewhere
+//! may rename a member, so only members that name their element are required. The driver stores
+//! `decimal` as a string up to version 2 and as a decimal from version 3 on, so both are accepted.
 
 use std::collections::BTreeMap;
 
@@ -55,9 +61,9 @@ pub(crate) fn read(text: &str) -> Imported {
 struct Reader<'t> {
     source: &'t Source<'t>,
     classes: Vec<Class<'t>>,
-    /// Names of enumerations, with their members.
+    /// The enumerations: name and members.
     enums: BTreeMap<&'t str, Vec<&'t str>>,
-    /// Collections by the class of their documents; empty where the name is computed.
+    /// The collection of each document class. Empty if the name is computed.
     collections: BTreeMap<&'t str, &'t str>,
 }
 
@@ -66,7 +72,7 @@ struct Class<'t> {
     place: Place,
     attributes: Vec<Attribute<'t>>,
     bases: Vec<&'t str>,
-    /// Of an abstract class there are no documents, only of those that extend it.
+    /// An abstract class has no documents of its own; only its subclasses have.
     is_abstract: bool,
     fields: Vec<Field<'t>>,
 }
@@ -85,14 +91,14 @@ struct Attribute<'t> {
 }
 
 impl<'t> Attribute<'t> {
-    /// The first text among its arguments.
+    /// Returns the first string literal among the arguments.
     fn literal(&self) -> Option<&'t str> {
         let (_, rest) = self.text.split_once('"')?;
         rest.split_once('"').map(|(text, _)| text)
     }
 }
 
-/// Modifiers of a declaration.
+/// Whether a declaration has one of these modifiers.
 fn has_modifier(source: &Source<'_>, node: Node<'_>, words: &[&str]) -> bool {
     parts(node)
         .into_iter()
@@ -100,7 +106,7 @@ fn has_modifier(source: &Source<'_>, node: Node<'_>, words: &[&str]) -> bool {
         .any(|modifier| words.contains(&source.text_of(modifier)))
 }
 
-/// The name of a type without its namespace and arguments.
+/// Returns the name of a type without its namespace and type arguments.
 fn plain(text: &str) -> &str {
     let text = text.split(['<', '[', '?', '(']).next().unwrap_or(text);
     text.rsplit(['.', ':']).next().unwrap_or(text).trim()
@@ -149,7 +155,7 @@ impl<'t> Reader<'t> {
     fn named_collection(&mut self, node: Node<'t>) {
         let function = node.child_by_field_name("function");
         let text = function.map_or("", |function| self.source.text_of(function));
-        // Of a long chain, only its last method counts.
+        // In a long method chain, only the last call counts.
         let Some(at) = text.rfind("GetCollection<") else { return };
         let class = text[at + "GetCollection<".len()..].strip_suffix('>');
         let Some(class) = class.filter(|class| !class.contains(['(', '\n'])).map(plain) else {
@@ -234,7 +240,7 @@ impl<'t> Reader<'t> {
         })
     }
 
-    /// A property that can be read and written; one that is computed is not stored.
+    /// Returns a property that can be read and written. Computed properties are not stored.
     fn property(&self, node: Node<'t>) -> Option<Field<'t>> {
         let accessors = node.child_by_field_name("accessors")?;
         let words: Vec<&str> = parts(accessors)
@@ -280,7 +286,7 @@ impl<'t> Reader<'t> {
             .collect()
     }
 
-    /// Whether something in a class is there for the driver.
+    /// Whether a class has an attribute or member that only the driver uses.
     fn is_marked(&self, class: &Class<'t>) -> bool {
         let is_bson = |attribute: &Attribute<'_>| attribute.name.starts_with("Bson");
         class.attributes.iter().any(is_bson)
@@ -386,7 +392,8 @@ impl<'t> Reader<'t> {
         into.set_property(name, shape);
     }
 
-    /// A value that is stored as another type; of lists, each element is.
+    /// Applies `BsonRepresentation`: the value is stored as another type. For lists, this holds for
+    /// each element.
     fn represented(&self, shape: Shape, kind: &'static str, field: &Field<'t>) -> Shape {
         let null = shape.null;
         let text = self.source.text_of(field.kind);
@@ -439,7 +446,8 @@ impl<'t> Reader<'t> {
                         let is_text = arguments
                             .first()
                             .is_some_and(|key| self.source.text_of(*key).ends_with("tring"));
-                        // Keys that are no texts may be stored as arrays of pairs.
+                        // The driver stores a dictionary as an array of pairs if its keys are not
+                        // strings.
                         match is_text {
                             true => Shape::map(argument(1, &join(path, "*"))).or_null(),
                             false => Shape::of(&["object", "array"]).or_null(),
@@ -498,7 +506,7 @@ impl<'t> Reader<'t> {
     }
 }
 
-/// The server's name of a `BsonType`.
+/// Returns the server's name for a `BsonType`.
 fn representation(attribute: &str) -> Option<&'static str> {
     let (_, rest) = attribute.split_once("BsonType.")?;
     let end = rest.find(|c: char| !c.is_alphanumeric()).unwrap_or(rest.len());

@@ -1,4 +1,4 @@
-//! Models as the scanner of source code asks for them: fields with their types and places.
+//! Models in the form that the source code scanner uses: fields with their types and positions.
 
 use bson::{Bson, Document};
 use docward_model::BsonType;
@@ -6,7 +6,7 @@ use docward_source::{DeclaredModel, Library, ModelField};
 
 use crate::{Kind, Model};
 
-/// The models that a text declares with a library.
+/// Returns the models that a source text declares with a library.
 pub fn declared_models(library: Library, text: &str) -> Vec<DeclaredModel> {
     let kind = match library {
         Library::Mongoose => Kind::Mongoose,
@@ -21,7 +21,7 @@ pub fn declared_models(library: Library, text: &str) -> Vec<DeclaredModel> {
 }
 
 fn declared(model: Model) -> DeclaredModel {
-    // A hook changes values; it adds no fields.
+    // A hook changes values but adds no fields.
     let is_hook = |what: &str| what.starts_with("pre(") || what.starts_with("post(");
     let mut found = Vec::new();
     properties(&model.schema, "", &mut found);
@@ -47,7 +47,7 @@ fn declared(model: Model) -> DeclaredModel {
     }
 }
 
-/// Every schema has an `_id`; this says whether the declaration has one, too.
+/// Whether the declaration itself has an `_id`. Every generated schema has one.
 fn has_own_id(model: &Model) -> bool {
     let fields = model.schema.get_document("properties");
     let is_document = fields
@@ -56,7 +56,7 @@ fn has_own_id(model: &Model) -> bool {
     model.fields.contains_key("_id") && !is_document
 }
 
-/// All fields of a schema, with their paths.
+/// Collects all fields of a schema with their paths.
 fn properties(schema: &Document, path: &str, out: &mut Vec<(String, Document)>) {
     if out.len() > 5000 || path.matches('.').count() > 20 {
         return;

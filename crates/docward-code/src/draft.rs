@@ -1,39 +1,41 @@
-//! A model while it is being read: where its fields are, what is left out, and how far nesting goes.
+//! A model under construction: the positions of its fields, what was left out, and the current
+//! nesting depth.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::{LeftOut, Model, Place, shape::Shape};
 
-/// Deeper than documents that people design; the server's own limit is not far beyond.
+/// The maximum nesting depth of fields. Documents in practice are not nested deeper, and the schema of a
+/// deeper one would come close to the server's limit.
 const MAX_DEPTH: usize = 20;
-/// Schemas with more parts than this are no help to anybody, and types that hold each other many times
-/// over would grow without end.
+/// The maximum number of parts of a schema. Larger schemas help no one. Types that contain each
+/// other repeatedly would otherwise grow without bound.
 const MAX_PARTS: usize = 20_000;
-/// More than this about one model is not read by anybody, either.
+/// The maximum number of omissions that are recorded for a model. No one reads a longer list.
 const MAX_LEFT_OUT: usize = 2_000;
 
-/// Collects what belongs to one model.
+/// Collects the parts of one model.
 #[derive(Default)]
 pub(crate) struct Draft {
     pub(crate) fields: BTreeMap<String, Place>,
-    /// Fields whose names the framework chose.
+    /// The fields whose names the framework chose.
     pub(crate) generated: BTreeSet<String>,
     pub(crate) left_out: Vec<LeftOut>,
-    /// How many of the types that are being read nobody checks: validators do not look into them.
+    /// How many of the enclosing types are not validated. Validators do not descend into these.
     unchecked: usize,
-    /// Named types that are being read, outermost first.
+    /// The named types that are being read, outermost first.
     open: Vec<String>,
     depth: usize,
     parts: usize,
 }
 
 impl Draft {
-    /// Notes where a field is declared; the first declaration counts.
+    /// Records where a field is declared. The first declaration counts.
     pub(crate) fn field(&mut self, path: &str, place: Place) {
         self.fields.entry(path.to_owned()).or_insert(place);
     }
 
-    /// Notes a restriction that the schema does not carry.
+    /// Records a restriction that the schema does not express.
     pub(crate) fn loosened(
         &mut self,
         path: &str,
@@ -44,7 +46,7 @@ impl Draft {
         self.leave_out(path, what.into(), why.into(), place, true);
     }
 
-    /// Whether a schema can speak of a field. Otherwise the field is noted as left out.
+    /// Whether a schema can name a field. If not, records the field as left out.
     pub(crate) fn can_name(&mut self, path: &str, name: &str, place: Place) -> bool {
         let can = is_nameable(name);
         if !can {
@@ -53,15 +55,15 @@ impl Draft {
         can
     }
 
-    /// Notes a field that is left out because of its name.
+    /// Records a field that is left out because of its name.
     pub(crate) fn unnameable(&mut self, path: &str, name: &str, place: Place) {
         let why = if name.contains('\0') { NULL_IN_NAME } else { "no name of a field" };
-        // Names are printed: a null character is shown as an escape.
+        // The name is printed, so a null character is shown as an escape.
         let shown = name.replace('\0', "\\0");
         self.loosened(&join(path, &shown), shown, why, place);
     }
 
-    /// Notes something that is no restriction.
+    /// Records a note that is not about a restriction.
     pub(crate) fn noted(
         &mut self,
         path: &str,
@@ -79,7 +81,7 @@ impl Draft {
         }
     }
 
-    /// Goes one level deeper with `inside`, if that is still reasonable.
+    /// Runs `inside` one level deeper, unless a limit is reached.
     pub(crate) fn deeper(
         &mut self,
         path: &str,
@@ -98,7 +100,7 @@ impl Draft {
         shape
     }
 
-    /// Reads the named type `name` with `inside`, unless it is being read already.
+    /// Runs `inside` to read the named type `name`, unless that type is being read already.
     pub(crate) fn named(
         &mut self,
         name: &str,
@@ -117,7 +119,8 @@ impl Draft {
         shape
     }
 
-    /// Reads what is inside of a field with `inside`; where `checked` is false, nothing of it is valid or not.
+    /// Runs `inside` to read the contents of a field. If `checked` is false, validators do not
+    /// check these contents.
     pub(crate) fn looked_into(
         &mut self,
         checked: bool,
@@ -129,12 +132,12 @@ impl Draft {
         shape
     }
 
-    /// Whether validators look at what is being read.
+    /// Whether validators check what is being read.
     pub(crate) fn is_checked(&self) -> bool {
         self.unchecked == 0
     }
 
-    /// The finished model.
+    /// Returns the finished model.
     pub(crate) fn finish(
         self,
         name: impl Into<String>,
@@ -155,7 +158,7 @@ impl Draft {
     }
 }
 
-/// The path of a field inside another.
+/// Returns the path of a field inside another.
 pub(crate) fn join(path: &str, name: &str) -> String {
     if path.is_empty() { name.to_owned() } else { format!("{path}.{name}") }
 }
@@ -164,7 +167,7 @@ pub(crate) fn join(path: &str, name: &str) -> String {
 /// such a field, and [`crate::read`] reports the declaration as a problem.
 pub(crate) const NULL_IN_NAME: &str = "MongoDB allows no null character in the name of a field";
 
-/// Names that a schema cannot speak of: in one, dots lead through objects.
+/// Whether a schema can name this field. In schemas, a dot separates the levels of a path.
 pub(crate) fn is_nameable(name: &str) -> bool {
     !name.is_empty() && !name.contains(['.', '\0'])
 }

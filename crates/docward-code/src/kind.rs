@@ -1,9 +1,9 @@
-//! The kinds of declarations, and telling them apart.
+//! The kinds of declarations, and how Docward detects them.
 
-/// Where models come from.
+/// The library or language that declares a model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Kind {
-    /// Mongoose schemas in JavaScript or TypeScript, and the decorators of NestJS over them.
+    /// Mongoose schemas in JavaScript or TypeScript, including NestJS decorators.
     Mongoose,
     /// A Prisma schema for the MongoDB connector.
     Prisma,
@@ -13,11 +13,11 @@ pub enum Kind {
     Go,
     /// Java classes for Spring Data MongoDB.
     Spring,
-    /// PHP classes: documents of Doctrine ODM, models of Laravel MongoDB.
+    /// PHP classes: Doctrine ODM documents and Laravel MongoDB models.
     Php,
     /// C# classes as the driver maps them.
     CSharp,
-    /// JSON Schema, of any draft since 4, also inside an OpenAPI document.
+    /// JSON Schema since draft 4, also inside an OpenAPI document.
     JsonSchema,
 }
 
@@ -34,7 +34,7 @@ impl Kind {
         Self::JsonSchema,
     ];
 
-    /// The name people type.
+    /// Returns the name on the command line.
     pub fn name(self) -> &'static str {
         match self {
             Self::Mongoose => "mongoose",
@@ -48,13 +48,13 @@ impl Kind {
         }
     }
 
-    /// The kind of that name.
+    /// Returns the kind with a name.
     pub fn parse(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|kind| kind.name() == name)
     }
 
-    /// The kind of a file, if it is likely to declare models: the name says the language, the text has to
-    /// mention the library.
+    /// Returns the kind of a file that is likely to declare models. The file name must match the
+    /// language, and the text must mention the library.
     pub fn detect(file_name: &str, text: &str) -> Option<Self> {
         let name = file_name.rsplit(['/', '\\']).next().unwrap_or_default().to_ascii_lowercase();
         let (_, extension) = name.rsplit_once('.')?;

@@ -1,13 +1,24 @@
-//! Models that people declare in code, as MongoDB's `$jsonSchema`: text in, data out.
+//! Converts models that are declared in code to MongoDB's `$jsonSchema`. This crate does no IO.
 //!
-//! Eight kinds are read: Mongoose (and NestJS), Prisma, Pydantic (and Beanie), Go structs with `bson` tags,
-//! Spring Data classes, PHP classes (Doctrine ODM and Laravel), C# classes and JSON Schema. Each has a folder or a file of its own; what they share is the
-//! [`shape`] they fill and the [`draft`] that remembers where every field is declared.
+//! It reads eight kinds of declarations:
 //!
-//! One promise holds for all of them: a schema refuses nothing that the library would write for a valid
-//! model, as far as that is known. Where the declaration is stricter than the schema (validators in code,
-//! unique indexes), [`Model::left_out`] says so. Nothing is executed and nothing outside the text is
-//! looked up: a type that another file declares is left open, and named.
+//! - Mongoose, also through NestJS
+//! - Prisma
+//! - Pydantic and Beanie
+//! - Go structs with `bson` tags
+//! - Spring Data classes
+//! - PHP classes for Doctrine ODM and Laravel
+//! - C# classes
+//! - JSON Schema
+//!
+//! Each kind has its own module. All of them fill a [`shape`] and record the position of every
+//! field in a [`draft`].
+//!
+//! The generated schemas follow one rule: a schema accepts everything that the library would write
+//! for a valid model, as far as that is known. If the declaration is stricter than the schema
+//! (validators in code, unique indexes), [`Model::left_out`] records the difference. This crate
+//! executes nothing and looks up nothing outside the text. A type from another file stays
+//! unrestricted, and the result names it.
 
 mod csharp;
 mod declared_models;
@@ -31,24 +42,25 @@ pub use declared_models::declared_models;
 pub use docward_source::{place::Place, syntax::Problem};
 pub use kind::Kind;
 
-/// What a text declares.
+/// The models of a text.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Imported {
-    /// The models, in the order they are declared.
+    /// The models in order of declaration.
     pub models: Vec<Model>,
-    /// What could not be read. The rest was.
+    /// The parts that could not be read. All other parts were read.
     pub problems: Vec<Problem>,
 }
 
-/// One model: what documents of one kind look like.
+/// A model, which describes one type of document.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Model {
-    /// Its name in code.
+    /// The name in the code.
     pub name: String,
-    /// The collection, as the library would name it; none when the library leaves that to the caller or
+    /// The collection, named as the library would name it. `None` if the caller chooses the name or
     /// the name is computed.
     pub collection: Option<String>,
-    /// Whether another model of the text holds it: more likely a part than a collection of its own.
+    /// Whether another model of the text contains it. Such a model is more likely a subdocument
+    /// than a collection of its own.
     pub embedded: bool,
     /// The body of `$jsonSchema`, in the server's dialect.
     pub schema: Document,
@@ -57,32 +69,32 @@ pub struct Model {
     /// Where each field is declared. Paths have dots, `[]` for the elements of an array and `*` for the
     /// values of a map: `items[].price`, `labels.*`.
     pub fields: BTreeMap<String, Place>,
-    /// Those whose names the framework chose (`createdAt` of Mongoose's `timestamps`).
+    /// Fields whose names the framework chose, such as `createdAt` of Mongoose's `timestamps`.
     pub generated: BTreeSet<String>,
-    /// What the schema does not say although the declaration does.
+    /// Parts of the declaration that the schema does not express.
     pub left_out: Vec<LeftOut>,
 }
 
-/// Part of a declaration that the schema does not carry.
+/// A part of a declaration that the schema does not express.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LeftOut {
-    /// The field; empty for the model as a whole.
+    /// The path of the field. Empty if it is about the whole model.
     pub path: String,
-    /// What was declared, in the declaration's own words.
+    /// The declared text.
     pub what: String,
     /// Why it is not in the schema.
     pub why: String,
     /// Where it is declared.
     pub place: Place,
-    /// Whether the schema therefore accepts documents that the declaration refuses. Otherwise nothing
-    /// about validity is lost: defaults, references, examples.
+    /// Whether the schema therefore accepts documents that the declaration refuses. This is false
+    /// for defaults, references and examples, which do not affect validity.
     pub loosens: bool,
 }
 
-/// Longer texts are no source code that somebody wrote.
+/// The maximum text length in bytes. Longer texts are not handwritten source code.
 const MAX_TEXT: usize = 16 << 20;
 
-/// Reads the models out of a text.
+/// Reads the models in a text.
 pub fn read(kind: Kind, text: &str) -> Imported {
     if text.len() > MAX_TEXT {
         let message = format!("longer than {} MiB: not read", MAX_TEXT >> 20);
@@ -102,7 +114,7 @@ pub fn read(kind: Kind, text: &str) -> Imported {
         Kind::JsonSchema => json_schema::read(text),
     };
     let impossible = imported.models.iter().flat_map(|model| &model.left_out);
-    // Several models may hold the type that declares the field.
+    // Several models may contain the type that declares the field.
     let impossible: BTreeSet<Problem> = impossible
         .filter(|left| left.why == draft::NULL_IN_NAME)
         .map(|LeftOut { what, why, place: Place { line, column }, .. }| Problem {

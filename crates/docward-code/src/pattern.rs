@@ -1,7 +1,8 @@
-//! Regular expressions of other languages in the server's own (PCRE2). One that does not compile there
-//! would make the whole schema invalid, so each is compiled before it is used.
+//! Translates regular expressions of other languages to PCRE2, which the server uses. A pattern
+//! that does not compile there would make the whole schema invalid. Docward therefore compiles each
+//! pattern first.
 
-/// A pattern for the server, or why there is none.
+/// Returns a pattern for the server, or why there is none.
 pub(crate) fn checked(pattern: String) -> Result<String, String> {
     if pattern.contains('\0') {
         return Err("the server takes no pattern with a null character".to_owned());
@@ -12,10 +13,11 @@ pub(crate) fn checked(pattern: String) -> Result<String, String> {
     }
 }
 
-/// Why a pattern of Python may be stricter on the server.
+/// Explains why a Python pattern may be stricter on the server.
 pub(crate) const ASCII_CLASSES: &str = "\\d, \\w, \\s and \\b mean ASCII on the server, and any digit, letter or space of Unicode in Python";
 
-/// Whether a pattern has classes that Python and Rust extend to all of Unicode, and the server does not.
+/// Whether a pattern has classes that match all of Unicode in Python and Rust, but only ASCII on
+/// the server.
 pub(crate) fn has_classes(pattern: &str) -> bool {
     let mut chars = pattern.chars();
     while let Some(c) = chars.next() {
@@ -26,15 +28,15 @@ pub(crate) fn has_classes(pattern: &str) -> bool {
     false
 }
 
-/// From ECMAScript, as in JavaScript and JSON Schema. Anchors stay as they are, although `$` also matches
-/// before a last line feed on the server: nobody would recognise the pattern otherwise.
+/// Translates an ECMAScript pattern, as in JavaScript and JSON Schema. Anchors stay unchanged to
+/// keep the pattern recognisable, although `$` on the server also matches before a final line feed.
 pub(crate) fn ecma(source: &str, flags: &str) -> Result<String, String> {
     let mut out = String::new();
     let mut modes = String::new();
     for flag in flags.chars() {
         match flag {
             'i' | 'm' | 's' => modes.push(flag),
-            // How a match is reported or read, not whether there is one.
+            // These flags change how a match is reported, not whether there is one.
             'g' | 'd' | 'u' | 'v' => {}
             other => return Err(format!("the flag `{other}` has no counterpart")),
         }
@@ -63,7 +65,7 @@ pub(crate) fn ecma(source: &str, flags: &str) -> Result<String, String> {
                     out.push_str(&format!("\\x{{{digits}}}"));
                 }
                 Some('/') => out.push('/'),
-                // Without a meaning there, with one here.
+                // ECMAScript gives these escapes no meaning, but PCRE2 does.
                 Some(c @ ('a' | 'e' | 'A' | 'Z' | 'z' | 'G' | 'h' | 'H' | 'R' | 'Q' | 'E')) => {
                     out.push(c)
                 }
@@ -75,7 +77,7 @@ pub(crate) fn ecma(source: &str, flags: &str) -> Result<String, String> {
             },
             '[' if in_class => out.push_str("\\["),
             '[' => {
-                // Empty classes: nothing, and anything.
+                // Empty classes: `[]` matches nothing, `[^]` matches anything.
                 if chars.peek() == Some(&']') {
                     chars.next();
                     out.push_str("(?!)");
@@ -103,15 +105,17 @@ pub(crate) fn ecma(source: &str, flags: &str) -> Result<String, String> {
     checked(out)
 }
 
-/// A pattern that has to match the whole text, as Java's `matches` and Python's `fullmatch` do.
+/// Returns a pattern that has to match the whole string, as Java's `matches` and Python's
+/// `fullmatch` require.
 pub(crate) fn whole(pattern: &str) -> Result<String, String> {
     let anchored = pattern.starts_with('^') && pattern.ends_with('$') && !pattern.contains('|');
     if anchored { checked(pattern.to_owned()) } else { checked(format!("^(?:{pattern})$")) }
 }
 
-/// What every address has that a validator accepts; validators ask for more, and differ in what.
+/// Matches every address that a validator accepts. Validators require more, but differ in what they
+/// require.
 pub(crate) const EMAIL: &str = "^.+@.+$";
-/// Why [`EMAIL`] is not all of it.
+/// Explains what [`EMAIL`] does not check.
 pub(crate) const EMAIL_WHY: &str = "only that there is an `@` with something on both sides; validators of addresses differ in the rest";
 
 #[cfg(test)]

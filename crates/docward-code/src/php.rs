@@ -1,8 +1,8 @@
-//! PHP classes: documents of Doctrine's ODM, by attributes or annotations, and models of Laravel.
+//! Reads PHP classes: Doctrine ODM documents, by attributes or annotations, and Laravel models.
 //!
-//! Doctrine leaves out what is null unless a field says `nullable: true`, and writes whole numbers in 32 or 64 bits,
-//! whichever hold them. Laravel casts when a value is read, so a cast says what the application works with: numbers
-//! are accepted in every type that compares equal.
+//! Doctrine omits null fields unless a field has `nullable: true`. It writes integers in 32 or 64
+//! bits, depending on their size. Laravel applies casts when a value is read, so a cast does not
+//! tell the stored type. Numbers are accepted in every numeric type.
 
 use docward_source::{
     Language,
@@ -29,7 +29,7 @@ pub(crate) fn read(text: &str) -> Imported {
 struct Reader<'t> {
     source: &'t Source<'t>,
     classes: Vec<Class<'t>>,
-    /// Whether a base class called `Model` is one of Laravel's for MongoDB.
+    /// Whether a base class with the name `Model` is Laravel's class for MongoDB.
     has_laravel: bool,
 }
 
@@ -37,17 +37,17 @@ struct Class<'t> {
     name: &'t str,
     place: Place,
     base: Option<&'t str>,
-    /// What is said of the class: its attributes, and the annotations of its comment.
+    /// The attributes of the class, and the annotations in its comment.
     marks: Vec<Mark<'t>>,
     fields: Vec<Field<'t>>,
-    /// Members with a value: `$casts`, `$collection`, and what the method `casts` returns.
+    /// Members with a value: `$casts`, `$collection`, and the return value of the method `casts`.
     values: Vec<(&'t str, Node<'t>)>,
 }
 
 struct Field<'t> {
     name: &'t str,
     place: Place,
-    /// The type that the language declares.
+    /// The PHP type.
     kind: &'t str,
     marks: Vec<Mark<'t>>,
 }
@@ -60,7 +60,7 @@ struct Mark<'t> {
 }
 
 impl<'t> Mark<'t> {
-    /// What stands behind a name: `type: 'float'`, `type="float"`, `targetDocument: Item::class`.
+    /// Returns an argument by name: `type: 'float'`, `type="float"`, `targetDocument: Item::class`.
     fn argument(&self, key: &str) -> Option<&'t str> {
         let (_, inside) = self.text.split_once('(')?;
         inside.match_indices(key).find_map(|(at, _)| {
@@ -80,12 +80,12 @@ impl<'t> Mark<'t> {
     }
 }
 
-/// The last name of a path through namespaces.
+/// Returns the last part of a qualified name.
 fn last(text: &str) -> &str {
     text.rsplit('\\').next().unwrap_or(text)
 }
 
-/// The field's type that a constant of `Types` stands for, or the name itself.
+/// Returns the field type that a constant of `Types` stands for, or the name itself.
 fn type_name(text: &str) -> String {
     last(text.rsplit("::").next().unwrap_or(text)).to_ascii_lowercase()
 }
@@ -97,7 +97,7 @@ impl<'t> Reader<'t> {
             .iter()
             .any(|name| text.contains(name));
         let mut reader = Self { source, classes: Vec::new(), has_laravel };
-        // Comments stand before what they describe.
+        // Comments precede the declaration that they describe.
         let mut comment: Option<Node<'t>> = None;
         source.walk(source.root(), |node| {
             match node.kind() {
@@ -193,7 +193,8 @@ impl<'t> Reader<'t> {
         }
     }
 
-    /// Promoted parameters of a constructor are properties; `casts()` returns what `$casts` would hold.
+    /// Reads promoted constructor parameters, which are properties, and `casts()`, which returns
+    /// the same as `$casts`.
     fn method(&self, member: Node<'t>, class: &mut Class<'t>) {
         let source = self.source;
         let name = member.child_by_field_name("name").map_or("", |name| source.text_of(name));
@@ -234,7 +235,7 @@ impl<'t> Reader<'t> {
             let odm =
                 mark(&["Document", "EmbeddedDocument", "MappedSuperclass", "QueryResultDocument"]);
             let is_odm = odm.is_some() && self.source.text.contains("Doctrine\\ODM");
-            // There are documents only of classes that extend a superclass.
+            // A mapped superclass has no documents of its own.
             let of_documents = ["Document", "EmbeddedDocument"];
             if is_odm && let Some(odm) = odm.filter(|odm| of_documents.contains(&odm.name)) {
                 let mut draft = Draft::default();
@@ -252,7 +253,7 @@ impl<'t> Reader<'t> {
         models
     }
 
-    /// Whether a class is a model of Laravel: it extends one, by way of classes of this file.
+    /// Whether a class extends Laravel's model, directly or through other classes of this file.
     fn is_laravel(&self, class: &Class<'t>, depth: usize) -> bool {
         match class.base {
             Some(base) if base == class.name || depth > 16 => false,
@@ -310,7 +311,7 @@ impl<'t> Reader<'t> {
             "Index",
         ];
         let marks = || field.marks.iter().filter(|mark| KNOWN.contains(&mark.name));
-        // An index beside a field says nothing of its type.
+        // An index attribute does not say the type of its field.
         let mark = marks().find(|mark| mark.name != "Index" && mark.name != "Version");
         let Some(mark) = mark.or_else(|| marks().find(|mark| mark.name == "Version")) else {
             return;
@@ -365,7 +366,7 @@ impl<'t> Reader<'t> {
         }
     }
 
-    /// The type of a field: the one that is given, or the one that the language declares.
+    /// Returns the type of a field: the type in the attribute, or the PHP type.
     fn kind(&self, draft: &mut Draft, field: &Field<'t>, mark: &Mark<'t>, path: &str) -> Shape {
         let given = mark.argument("type").map(type_name);
         let declared = field.kind.trim_start_matches('?');
@@ -405,7 +406,8 @@ impl<'t> Reader<'t> {
                 let [key, value] = held.as_slice() else { continue };
                 let name = self.source.text_of(*key).trim_matches(['\'', '"']);
                 let place = self.source.place(*key);
-                // Paths of casts lead into documents; the schema is told of their first step only.
+                // A cast may have a path into a document. Only casts of top-level fields are
+                // translated.
                 if name.contains('.') || name == "id" || name == "_id" {
                     continue;
                 }
@@ -425,7 +427,7 @@ impl<'t> Reader<'t> {
         finished(draft, class, Some(collection), shape)
     }
 
-    /// What an application works with when it reads a field.
+    /// Returns the types that a cast accepts.
     fn cast(&self, draft: &mut Draft, cast: &str, path: &str, place: Place) -> Shape {
         let name = cast.split(':').next().unwrap_or(cast);
         match name.to_ascii_lowercase().as_str() {
@@ -461,7 +463,7 @@ fn finished(
     draft.finish(class.name, collection, class.place, shape)
 }
 
-/// The collection of a model of Laravel that names none: `OrderItem` is kept in `order_items`.
+/// Returns the default collection of a Laravel model: `order_items` for `OrderItem`.
 fn plural(class: &str) -> String {
     let mut words = String::new();
     for (at, letter) in class.char_indices() {

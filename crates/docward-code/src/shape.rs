@@ -1,16 +1,18 @@
-//! What a value looks like, before it is written as a schema. All readers of code fill this; the one of
-//! JSON Schema writes documents itself, because it meets combinations that code cannot declare.
+//! The shape of a value, which is rendered as a schema. All readers of code build shapes. The
+//! reader of JSON Schema writes documents directly, because JSON Schema has combinations that code
+//! cannot declare.
 
 use bson::{Bson, Document};
 
-/// What is said of one value. Empty means: anything.
+/// The restrictions on one value. A default shape allows any value.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Shape {
     pub(crate) title: Option<String>,
     pub(crate) description: Option<String>,
-    /// BSON types; none means any.
+    /// The BSON types. An empty list allows any type.
     pub(crate) types: Vec<&'static str>,
-    /// Whether null is fine as well. Kept apart from the types, as it touches enumerations, too.
+    /// Whether null is also allowed. It is separate from the types because it also affects
+    /// enumerations.
     pub(crate) null: bool,
     pub(crate) enumeration: Vec<Bson>,
     pub(crate) none_of: Vec<Bson>,
@@ -19,10 +21,10 @@ pub(crate) struct Shape {
     pub(crate) multiple_of: Option<Bson>,
     pub(crate) min_length: Option<u64>,
     pub(crate) max_length: Option<u64>,
-    /// All of them match.
+    /// All of them have to match.
     pub(crate) patterns: Vec<String>,
     pub(crate) required: Vec<String>,
-    /// In the order declared.
+    /// In order of declaration.
     pub(crate) properties: Vec<(String, Shape)>,
     pub(crate) rest: Rest,
     pub(crate) min_properties: Option<u64>,
@@ -31,11 +33,11 @@ pub(crate) struct Shape {
     pub(crate) min_items: Option<u64>,
     pub(crate) max_items: Option<u64>,
     pub(crate) unique_items: bool,
-    /// One of these, at least.
+    /// At least one of them has to match.
     pub(crate) any_of: Vec<Shape>,
 }
 
-/// A bound, and whether it lies outside.
+/// A bound. If it is exclusive, the bound itself is not allowed.
 #[derive(Clone, Debug)]
 pub(crate) struct Limit {
     pub(crate) value: Bson,
@@ -52,7 +54,7 @@ impl Limit {
     }
 }
 
-/// Fields that are not named.
+/// The rule for fields that are not listed.
 #[derive(Clone, Debug, Default)]
 pub(crate) enum Rest {
     #[default]
@@ -61,13 +63,13 @@ pub(crate) enum Rest {
     Like(Box<Shape>),
 }
 
-/// Elements of an array.
+/// The rule for the elements of an array.
 #[derive(Clone, Debug, Default)]
 pub(crate) enum Items {
     #[default]
     Open,
     Each(Box<Shape>),
-    /// These and no more.
+    /// Exactly these elements, by position.
     Exactly(Vec<Shape>),
 }
 
@@ -96,7 +98,8 @@ impl Shape {
         shape
     }
 
-    /// What several libraries write for a reference: the name of a collection and an `_id`.
+    /// Returns the shape of a reference as several libraries write it: the name of a collection and
+    /// an `_id`.
     pub(crate) fn db_ref() -> Self {
         let mut shape = Self::object();
         shape.set_property("$ref", Self::of(&["string"]));
@@ -111,7 +114,8 @@ impl Shape {
         self
     }
 
-    /// Either of several shapes. Mere types are merged into one list, as people would write it.
+    /// Returns a shape that allows any of several shapes. Plain types are merged into one list,
+    /// which is easier to read.
     pub(crate) fn either(shapes: Vec<Shape>) -> Self {
         let null = shapes.iter().any(|shape| shape.null || shape.types == ["null"]);
         let mut rest: Vec<Shape> =
@@ -160,7 +164,8 @@ impl Shape {
         !self.types.is_empty() && self.clone().render().len() == 1
     }
 
-    /// Values without repetition: the server refuses a list that has one twice, or none at all.
+    /// Sets the allowed values, without duplicates. The server refuses an empty list and a list
+    /// with duplicates.
     pub(crate) fn set_enum(&mut self, values: Vec<Bson>) {
         let mut kept: Vec<Bson> = Vec::new();
         for value in values {
@@ -171,7 +176,8 @@ impl Shape {
         self.enumeration = kept;
     }
 
-    /// Length, number of elements or number of fields: whatever the value has.
+    /// Sets the minimum of the length, the number of elements or the number of fields, depending on
+    /// the type.
     pub(crate) fn set_min_size(&mut self, n: u64) {
         if self.is("array") {
             self.min_items = Some(n);
@@ -182,7 +188,7 @@ impl Shape {
         }
     }
 
-    /// See [`Self::set_min_size`].
+    /// Sets the maximum. See [`Self::set_min_size`].
     pub(crate) fn set_max_size(&mut self, n: u64) {
         if self.is("array") {
             self.max_items = Some(n);
@@ -193,7 +199,7 @@ impl Shape {
         }
     }
 
-    /// Adds a field, or replaces one of the same name where it stands.
+    /// Adds a field, or replaces a field of the same name at its position.
     pub(crate) fn set_property(&mut self, name: &str, shape: Shape) {
         match self.properties.iter_mut().find(|(before, _)| before == name) {
             Some((_, before)) => *before = shape,
@@ -205,14 +211,14 @@ impl Shape {
         self.properties.iter().any(|(before, _)| before == name)
     }
 
-    /// Every document has an `_id`, so it is never listed.
+    /// Makes a field required. `_id` is never listed, because every document has one.
     pub(crate) fn require(&mut self, name: &str) {
         if name != "_id" && !self.required.iter().any(|before| before == name) {
             self.required.push(name.to_owned());
         }
     }
 
-    /// The schema, keys in their fixed order.
+    /// Returns the schema, with its keys in a fixed order.
     pub(crate) fn render(self) -> Document {
         let mut out = Document::new();
         let Self { mut types, mut enumeration, mut any_of, .. } = self;
@@ -300,17 +306,17 @@ fn bound(out: &mut Document, key: &str, exclusive: &str, limit: Option<Limit>) {
     }
 }
 
-/// A number of characters, elements or fields.
+/// Returns a number of characters, elements or fields.
 pub(crate) fn count(n: u64) -> Bson {
     whole(i64::try_from(n).unwrap_or(i64::MAX))
 }
 
-/// A whole number in the narrowest type that holds it.
+/// Returns an integer in the narrowest type that holds it.
 pub(crate) fn whole(n: i64) -> Bson {
     i32::try_from(n).map_or(Bson::Int64(n), Bson::Int32)
 }
 
-/// A number as people write it in code: whole when it can be.
+/// Parses a number in source code. Returns an integer if possible.
 pub(crate) fn number(text: &str) -> Option<Bson> {
     let plain = text.trim().replace('_', "");
     let (negative, digits) = match plain.strip_prefix('-') {
@@ -336,7 +342,7 @@ pub(crate) fn number(text: &str) -> Option<Bson> {
     Some(Bson::Double(n))
 }
 
-/// Whether the server takes two values for one: numbers are compared across types.
+/// Whether the server treats two values as equal. It compares numbers across types.
 fn same(a: &Bson, b: &Bson) -> bool {
     let float = |value: &Bson| match value {
         Bson::Int32(n) => Some(f64::from(*n)),

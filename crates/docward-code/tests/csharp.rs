@@ -108,6 +108,6 @@ fn what_is_not_known_is_left_open_and_said() {
     let model = model("public Money Price { get; set; }");
     assert_eq!(field(&model, "Price"), json!({}));
     assert_eq!(left_out(&model, "Price"), ["Money"]);
-    // Classes that nothing says are stored.
+    // A class without any sign that it is stored.
     assert!(read(Kind::CSharp, "public class A { public int B { get; set; } }").models.is_empty());
 }

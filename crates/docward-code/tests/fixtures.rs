@@ -1,4 +1,4 @@
-//! Realistic files of every kind: what is read of them, kept as snapshots.
+//! Reads realistic files of every kind, and compares the results with snapshots.
 
 use crate::common::{FIXTURES, all_compile, shown};
 use docward_code::{Kind, read};
@@ -23,7 +23,7 @@ fn files_are_recognised() {
 
 #[test]
 fn every_property_has_a_place() {
-    // What libraries add by themselves has none.
+    // Fields that libraries add by themselves have no position.
     let added = ["_id", "__v", "_class", "revision_id", "_class_id"];
     for (kind, name, text) in FIXTURES {
         for model in read(kind, text).models {

@@ -55,7 +55,7 @@ fn types_are_what_the_driver_writes() {
         let model = model(&format!("F {kind} `bson:\"f\"`"));
         assert_eq!(field(&model, "f"), expect, "{kind}");
         assert_eq!(required(&model), ["f"], "{kind}");
-        // Left away instead of null.
+        // With `omitempty`, the field is omitted instead of null.
         let model =
             one(Kind::Go, &format!("type M struct {{\nF {kind} `bson:\"f,omitempty\"`\n}}"));
         let kinds = field(&model, "f")["bsonType"].as_array().cloned().unwrap_or_default();
@@ -138,7 +138,7 @@ fn rules_of_the_validator_become_keywords() {
         let model = model(&format!("F {kind} `bson:\"f\" validate:\"{rules}\"`"));
         assert_eq!(left_out(&model, "f"), [expect], "{kind} {rules}");
     }
-    // Where zero values are not stored, the rule holds for all that is.
+    // Zero values are not stored, so the rule applies to every stored value.
     let model = model("F string `bson:\"f,omitempty\" validate:\"omitempty,min=3\"`");
     assert_eq!(field(&model, "f"), json!({ "bsonType": "string", "minLength": 3 }));
 }

@@ -1,11 +1,12 @@
-//! Bad input of every kind: nothing panics, mistakes have places, and what is emitted is a schema.
+//! Invalid input of every kind. Nothing panics, problems have positions, and the output is always a
+//! schema.
 
 use crate::common::{FIXTURES, all_compile, field};
 use docward_code::{Imported, Kind, Problem, read};
 use proptest::prelude::*;
 use serde_json::json;
 
-/// Reads, and checks what holds of any text.
+/// Reads a text and checks what must hold for any text.
 fn checked(kind: Kind, text: &str) -> Imported {
     let imported = read(kind, text);
     all_compile(&imported);
@@ -84,7 +85,7 @@ fn deep_and_wide_declarations_end() {
     );
     let model = &checked(Kind::Mongoose, &deep).models[0];
     assert!(model.left_out.iter().any(|one| one.why == "nested too deeply"));
-    // Every class holds the next one ten times: 10^30 fields.
+    // Every class contains the next one ten times, which makes 10^30 fields.
     let mut wide = String::new();
     for n in 0..30 {
         wide.push_str(&format!("class C{n}(BaseModel):\n"));
@@ -105,7 +106,7 @@ fn deep_and_wide_declarations_end() {
 
 #[test]
 fn parsers_that_find_no_end_are_stopped() {
-    // Damaged so that the parser of TSX tries to mend it for ever.
+    // This damaged text makes the TSX parser try to recover without end.
     checked(Kind::Mongoose, include_str!("fixtures/endless.ts.txt"));
 }
 
@@ -193,7 +194,7 @@ fn a_mistake_has_a_place_and_the_rest_is_read() {
     assert_eq!((broken.problems[0].line, broken.problems[0].column), (3, 17));
 }
 
-/// BSON ends a name at a null character, so no document can hold such a field.
+/// BSON ends a name at a null character, so no document can have such a field.
 #[test]
 fn a_name_with_a_null_character_is_a_problem_with_a_place() {
     for (kind, text, at, name) in [
@@ -238,7 +239,7 @@ fn a_name_with_a_null_character_is_a_problem_with_a_place() {
         let mut said = paths.chain(left.map(|left| &left.path));
         assert!(said.all(|path| !path.contains('\0')), "{text:?}");
     }
-    // Other languages may not take such a text at all.
+    // Other languages may not accept such a text at all.
     for (kind, text) in [
         (Kind::Pydantic, "class A(BaseModel):\n    x: str = Field(alias='b\0c')\n"),
         (Kind::Go, "type A struct {\n X string `bson:\"b\0c\"`\n}\n"),
@@ -258,7 +259,7 @@ fn a_name_with_a_null_character_is_a_problem_with_a_place() {
     }
 }
 
-/// Cuts a file everywhere; schemas are compiled where lines end.
+/// Truncates a file at every position. Schemas are compiled only at line ends.
 fn cut(wanted: impl Fn(Kind) -> bool) {
     for (kind, _, text) in FIXTURES.into_iter().filter(|(kind, ..)| wanted(*kind)) {
         for (at, c) in text.char_indices() {

@@ -1,5 +1,5 @@
-//! JSON Schema: what documents of it are, and what is left out. Verdicts are compared in
-//! `src/json_schema/suite.rs`.
+//! Tests what JSON Schema becomes and what is left out. `src/json_schema/suite.rs` compares
+//! verdicts.
 
 use crate::common::{all_compile, compiled, field, left_out, one, plain_document};
 use docward_code::{Kind, Model, read};
@@ -84,7 +84,7 @@ fn every_document_has_an_id_that_the_schema_need_not_know() {
         assert!(accepts(&model, bson::doc! { "_id": 1, "a": 1 }), "{text}");
         assert!(!accepts(&model, bson::doc! { "_id": 1, "a": 1, "c": 1 }), "{text}");
     }
-    // Inside documents there is none.
+    // Nested documents have no implicit `_id`.
     let model = one(
         Kind::JsonSchema,
         r#"{"properties": {"o": {"properties": {"a": {}}, "additionalProperties": false}}}"#,

@@ -1,5 +1,5 @@
-//! Models read out of source code, language by language.
-//! One program: each of its own would be built and linked with everything that Docward rests on.
+//! Tests models in source code, language by language. All tests are one program, because each
+//! separate program would have to be linked with all dependencies.
 
 mod common;
 mod csharp;

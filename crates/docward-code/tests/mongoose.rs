@@ -1,4 +1,4 @@
-//! Mongoose, type by type and option by option.
+//! Tests Mongoose types and options.
 
 use crate::common::{field, left_out, one, plain_document, required};
 use docward_code::{Kind, Model, read};
@@ -230,7 +230,7 @@ fn virtuals_plugins_and_kinds_of_elsewhere_are_listed() {
 
 #[test]
 fn kinds_of_documents_are_branches() {
-    // The variable has another name than the model; kinds may say what is written for them.
+    // The variable and the model have different names. A kind may define its stored name.
     let text = "const s = new Schema({ at: { type: Date, required: true }, url: Number }, { strict: 'throw', discriminatorKey: 'kind' });\n\
                 const EventModel = model('Event', s);\n\
                 const clickSchema = new Schema({ x: { type: Number, required: true } }, { strict: 'throw' });\n\
@@ -253,7 +253,7 @@ fn kinds_of_documents_are_branches() {
     );
     assert_eq!(left_out(&model, "url"), ["url"]);
 
-    // Kinds of a schema itself, of elements of a list, and under Mongoose's own name for the field.
+    // Kinds of a schema, kinds of list elements, and kinds under Mongoose's default field name.
     let text = "const e = new Schema({ a: String }, { strict: 'throw' });\n\
                 const s = new Schema({ list: [e] });\n\
                 s.path('list').discriminator('Odd', new Schema({ b: String }));\n\
@@ -273,7 +273,7 @@ fn kinds_are_found_where_they_are_written() {
     let schema = plain_document(&model.schema);
     assert_eq!(schema["anyOf"][0]["required"], json!(["__t", "b"]));
 
-    // Who names the field of the kind has kinds, though they are declared elsewhere.
+    // A schema with a discriminator key has kinds, even if other files declare them.
     let plain = "export const s = new Schema({ a: String }, { strict: 'throw', discriminatorKey: 'kind' });";
     let nest = "@Schema({ strict: 'throw', discriminatorKey: 'kind' })\nexport class Event { @Prop() a: string; }";
     for text in [plain, nest] {
@@ -304,7 +304,7 @@ fn copies_of_schemas_have_what_was_said_before() {
     assert_eq!(names(2), ["_id", "a", "b", "late", "__v"]);
     let collections: Vec<_> = models.iter().map(|model| model.collection.as_deref()).collect();
     assert_eq!(collections, [Some("bases"), Some("others"), Some("bases")]);
-    // One that leads to itself is none.
+    // A variable that refers to itself has no schema.
     assert_eq!(read(Kind::Mongoose, "const a = a.clone(); model('A', a);").models, []);
 }
 
@@ -320,7 +320,7 @@ fn what_is_declared_last_counts() {
     assert_eq!(field(&model, "n").get("minimum"), None);
     assert_eq!(field(&model, "n")["maximum"], json!(9));
     assert_eq!(field(&model, "deep")["bsonType"], json!(["int", "long", "double", "null"]));
-    // An `_id` of a kind's own.
+    // A kind with its own `_id`.
     let text = "const B = model('B', new Schema({ a: String }));\n\
                 B.discriminator('K', new Schema({ _id: String, b: Number }));";
     let model = one(Kind::Mongoose, text);

@@ -291,8 +291,8 @@ impl<'scope, 'env> Engine<'scope, 'env> {
         self.block.filled += length;
     }
 
-    /// Sends the taken documents and prepares a buffer that begins with the first `keep` bytes of
-    /// the current one and has space for at least `needed` bytes in total.
+    /// Sends the taken documents and prepares a new buffer. The buffer begins with the first `keep`
+    /// bytes of the current one and has space for at least `needed` bytes in total.
     fn roll(&mut self, keep: usize, needed: usize) {
         let from = self.block.filled;
         if self.block.segments.is_empty() {

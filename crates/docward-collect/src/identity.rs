@@ -41,7 +41,7 @@ impl fmt::Display for DeploymentId {
 /// The relation of a deployment to those that an earlier run read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Likeness {
-    /// The same deployment.
+    /// It is the same deployment.
     Same,
     /// Another deployment.
     Other,

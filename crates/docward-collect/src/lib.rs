@@ -1,17 +1,24 @@
 //! Reads the sources that users have: dumps, archives, BSON and JSON files, zips, standard input,
 //! running deployments. Sources in, [`Evidence`] out.
 //!
-//! The only crate of Docward that opens the data to audit. It detects formats by content first and
-//! by name second. An unreadable file is a [`Problem`] and never ends the run. Memory is bounded
-//! for any input: documents flow through a fixed number of blocks to the profilers.
+//! No other crate of Docward opens the data to audit. This crate detects formats by content first
+//! and by name second. An unreadable file is a [`Problem`] and never ends the run. Memory is
+//! bounded for any input: documents flow through a fixed number of blocks to the profilers.
 //!
 //! Names: files in a dump's layout, archives and `--namespace` give real names. A loose file is
 //! collection *stem* of database `test` (or of the directory it is in, below the named one).
 //! `names_are_real` is false as soon as one collection has only such a name.
 //!
-//! Read on: `plan` (finds files), `detect` (detects formats), `reader` (reads them), `engine`
-//! (threads and blocks), `catalogue` (metadata), `table` (the evidence), `reader::live` (running
-//! deployments), `network` (firewalls and security groups).
+//! The modules:
+//!
+//! - `plan`: finds files
+//! - `detect`: detects formats
+//! - `reader`: reads them
+//! - `engine`: threads and blocks
+//! - `catalogue`: metadata
+//! - `table`: the evidence
+//! - `reader::live`: running deployments
+//! - `network`: firewalls and security groups
 
 mod catalogue;
 mod changed;
@@ -66,9 +73,9 @@ pub struct Request {
     pub filter: Filter,
     /// Read catalogue facts only, no documents.
     pub metadata_only: bool,
-    /// Number of profiling threads, besides the caller's, which reads what they cannot read
-    /// themselves. With one (or none), everything runs on the caller's thread. The result is the
-    /// same for any number.
+    /// The number of profiling threads, in addition to the caller's thread, which reads the inputs
+    /// that they cannot read. With 0 or 1, everything runs on the caller's thread. The number does
+    /// not affect the result.
     pub threads: usize,
     /// Read only this many documents of each collection, the first ones.
     pub sample: Option<u64>,

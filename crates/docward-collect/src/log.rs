@@ -1,6 +1,6 @@
-//! Reads structured server logs (MongoDB 4.4 and later, one JSON document per line, plain or gzip)
-//! as a workload, also in the formats of containers and log collectors. Text logs of older servers
-//! are refused, because they cannot be parsed reliably.
+//! Reads structured server logs as a workload: MongoDB 4.4 and later, one JSON document per line,
+//! plain or gzip. The formats of containers and log collectors are also supported. Text logs of
+//! older servers are refused, because they cannot be parsed reliably.
 
 use std::{
     borrow::Cow,

@@ -1,10 +1,16 @@
 //! Finds the files in a directory or a zip and determines their collections.
 //!
-//! [`arrange`] does no IO: names in, reading list out. A directory is a database of a dump if
-//! `mongodump` left its marks there (metadata, `system.indexes`, a prelude or an oplog next to it,
-//! a parent named `dump`); its files then have real names. Any other data file is *loose*: its
-//! collection is named after the file, its database after its directory, or `test` at the top, and
-//! the names do not count as chosen by a user.
+//! [`arrange`] does no IO: names in, reading list out. A directory is a database of a dump if it
+//! has one of these marks of `mongodump`:
+//!
+//! - metadata
+//! - `system.indexes`
+//! - a prelude or an oplog next to it
+//! - a parent named `dump`
+//!
+//! Its files then have real names. Any other data file is *loose*. Its collection is named after
+//! the file, and its database after its directory, or `test` at the top. Such names do not count as
+//! chosen by a user.
 
 use std::{
     collections::{BTreeMap, BTreeSet},

@@ -159,7 +159,7 @@ pub fn read_source(request: &SourceRequest, stop: &(dyn Fn() -> bool + Sync)) ->
             seen.code.imported_by = imported_by;
         }
     }
-    // Scripts that somebody starts by hand serve nobody: how they connect is no matter of pools.
+    // Scripts that users start by hand serve no requests, so pool rules do not apply to them.
     let is_of_script = |client: &ClientUri| {
         client.site.as_ref().is_some_and(|site| seen.code.is_hand_run(&site.location.file))
     };

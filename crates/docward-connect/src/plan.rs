@@ -289,7 +289,8 @@ pub fn base_demand(qps: Amount, latency_ms: Amount) -> u64 {
     pool_for(qps, latency_ms, 1)
 }
 
-/// The same, split over `parts` pools. A single rounding gives the same result as two.
+/// Returns the concurrent connections of each of `parts` pools that share a demand. A single
+/// rounding gives the same result as two.
 pub fn pool_for(qps: Amount, latency_ms: Amount, parts: u64) -> u64 {
     // Millionths of operations times millionths of milliseconds, times 3/2.
     let product = qps.millionths().saturating_mul(latency_ms.millionths()).saturating_mul(3);

@@ -140,7 +140,8 @@ pub fn scenarios(
     Scenarios { rows, advice, curve }
 }
 
-/// The same with the largest pool that fits, for a row about a single service that does not fit.
+/// Returns a row with the largest pool that fits. It is only needed for a row about a single
+/// service that does not fit.
 fn fitting(
     over: &Scenario,
     deployment: &Deployment,

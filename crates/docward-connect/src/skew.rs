@@ -26,7 +26,7 @@ pub struct Skew {
     pub runs: u64,
     /// The fullest router as a multiple of the mean: the median over the runs.
     pub median: f64,
-    /// The same: the 95th percentile.
+    /// The 95th percentile.
     pub p95: f64,
     /// The number of routers without clients: the median.
     pub idle_median: u32,

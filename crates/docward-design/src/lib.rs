@@ -1,15 +1,16 @@
-//! The design advisor: from declared entities and access patterns (DP-1, DP-2) to a document model,
-//! with the arithmetic of every decision. Pure: no IO, no clock.
+//! The design advisor. It turns declared entities and access patterns (DP-1, DP-2) into a document
+//! model and explains the arithmetic of every decision. This crate does no IO and uses no clock.
 //!
-//! Modules read in one direction, and none imports one above it:
+//! Imports between modules go in one direction only: no module imports a later one.
 //!
-//! 1. [`declared`]: what follows from a declared model alone: names, dates, fields and their sizes.
-//! 2. [`model_file`]: YAML to a model, starters, the interview.
-//! 3. [`decide`]: one relationship by rows of the decision tables (ALG-5), and its patterns.
-//! 4. [`layout`]: documents, collections, indexes, shard keys, sizes, the check-list.
-//! 5. [`cost`]: what each way to store a relationship costs, operation by operation.
-//! 6. [`design`]: a whole model, by constraints that run until nothing changes.
-//! 7. [`emit`]: scripts, validators, examples, pictures.
+//! 1. [`declared`]: what follows from a declared model: names, dates, fields and their sizes.
+//! 2. [`model_file`]: reads YAML into a model, writes starter files, runs the interview.
+//! 3. [`decide`]: decides one relationship by the rows of the decision tables (ALG-5), and its
+//!    patterns.
+//! 4. [`layout`]: documents, collections, indexes, shard keys, sizes, the checklist.
+//! 5. [`cost`]: the cost of each alternative for a relationship, operation by operation.
+//! 6. [`design`]: a whole model, with constraints that run until nothing changes.
+//! 7. [`emit`]: scripts, validators, examples, diagrams.
 
 mod cost;
 mod decide;

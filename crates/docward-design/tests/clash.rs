@@ -1,4 +1,5 @@
-//! Names that a design would use twice are told with their place, as other mistakes of a model are.
+//! Names that a design would use twice are reported with their position, like other mistakes of a
+//! model.
 
 #![allow(clippy::unwrap_used, reason = "tests: a panic is the message")]
 

@@ -1,5 +1,5 @@
-//! What models lead to, and what is written for them.
-//! One program: each of its own would be built and linked with everything that Docward rests on.
+//! Tests the designs of models and their output. All tests are one program, because each separate
+//! program would have to be linked with all dependencies.
 
 mod clash;
 mod common;

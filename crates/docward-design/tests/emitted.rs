@@ -1,5 +1,5 @@
-//! What is emitted for a model that has every pattern, without a server: validators compile and take their
-//! examples, names are not used twice, and the same model always gives the same files.
+//! Tests, without a server, the output for a model that has every pattern. Validators compile and
+//! accept their examples, names are unique, and the same model always produces the same files.
 
 #![allow(clippy::unwrap_used, reason = "tests: a panic is the message")]
 
@@ -182,7 +182,7 @@ fn no_two_functions_share_a_name_and_files_are_the_same_every_time() {
     let files = emit::files(&model, &design, ProfileName::Vendor);
     assert_eq!(files, emit::files(&model, &design, ProfileName::Vendor));
     let readme = &files.iter().find(|(path, _)| path == "README.md").unwrap().1;
-    // ALG-3: 80% of 3,000 for 25 clients.
+    // ALG-3: 80 % of 3,000 connections for 25 clients.
     for part in [
         "| `maxPoolSize` | 96 | CN-03.1 |",
         "80 % of 3,000 connections / 25 clients = 96 each (CN-03.1, ALG-3)",

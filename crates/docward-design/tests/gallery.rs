@@ -1,4 +1,4 @@
-//! The models of `examples/models`, and the stories of the rule book they tell.
+//! Tests the models of `examples/models` and the stories of the rule book that they tell.
 
 mod business;
 mod people;
@@ -38,7 +38,7 @@ fn ck_8_to_ck_14_every_model_of_the_gallery_passes() {
         let ids: Vec<&str> = case.design.checks.iter().map(|check| check.id.name()).collect();
         assert_eq!(ids, ["CK-8", "CK-9", "CK-10", "CK-11", "CK-12", "CK-13", "CK-14"]);
         for check in &case.design.checks {
-            // Where nothing is sharded nothing can be said about keys.
+            // Without shards, there is no result about shard keys.
             let expected = match check.id.name() {
                 "CK-13" if case.model.deployment.shards < 2 => None,
                 _ => Some(true),
@@ -54,7 +54,7 @@ fn dm_08_2_no_model_embeds_what_has_no_end() {
         let case = gallery(name);
         for collection in &case.design.collections {
             for field in &collection.fields {
-                // An overflow page holds exactly 1,000 (GC-04).
+                // An overflow page has exactly 1,000 elements (GC-04).
                 let most = field.items.map_or(0, |items| items.max);
                 assert!(most <= 1000, "{name} {}.{}: {most}", collection.name, field.name);
             }

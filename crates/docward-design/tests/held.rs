@@ -1,5 +1,5 @@
-//! What must hold whatever a model says: costs do not depend on the order of the file, vetoes look at large
-//! children, and nothing lets young documents go.
+//! Properties of every model: costs do not depend on the order of the file, vetoes consider large
+//! children, and no recent document expires.
 
 use docward_design::{
     Bounds, Choice, Design, IndexPlan, Naming, Pattern, Purpose, Rank, Verdict, design,
@@ -64,7 +64,7 @@ fn a_birthday_lets_no_document_go() {
     assert_eq!(expiring[0].keys, [("createTime".to_owned(), false)]);
 }
 
-/// A table of costs and the size of a collection are about the same documents.
+/// The cost table and the size of a collection must be about the same documents.
 #[test]
 fn alg_2_predicted_parents_are_the_documents_of_the_design() {
     let folders = ["../../examples/models", "tests/models"];
@@ -91,23 +91,24 @@ fn alg_2_predicted_parents_are_the_documents_of_the_design() {
                 .iter()
                 .find(|c| c.entity == relationship.parent && matches!(c.purpose, Purpose::Entity));
             let Some(whole) = whole else { continue };
-            // Whole copies of what parents share are known by an id in the table, by their value in the design.
+            // For embedded shared children, the table assumes an id, while the design identifies
+            // them by value.
             if relationship.is_shared() && decision.choice == Some(Choice::Embed) {
                 continue;
             }
-            // What is shared is measured without a preview of it.
+            // Shared children are measured without a preview.
             let shown = |pattern: &Pattern| matches!(pattern, Pattern::Subset { .. });
             if relationship.is_shared() && decision.patterns.iter().any(shown) {
                 continue;
             }
-            // Tables leave out counters that are right now and then, and overflow pages.
+            // Cost tables leave out approximate counts and overflow pages.
             let apart = |pattern: &Pattern| {
                 matches!(pattern, Pattern::Approximation { .. } | Pattern::Outlier { .. })
             };
             if decision.patterns.iter().any(apart) {
                 continue;
             }
-            // Beside another sum of a field of the same name a sum has a longer name.
+            // If two sums are on fields of the same name, the second has a longer name.
             let computed = |pattern: &Pattern| matches!(pattern, Pattern::Computed { .. });
             let few = if decision.patterns.iter().any(computed) { 16 } else { 0 };
             let children = decision.facts.children;
@@ -123,7 +124,7 @@ fn alg_2_predicted_parents_are_the_documents_of_the_design() {
                     rank => chosen.parent_bytes(children, rank),
                 };
                 let designed = document_bytes(&whole.fields, rank);
-                // A mean of several lists is cut to whole bytes in each.
+                // The mean of each list is rounded down to whole bytes.
                 if predicted.abs_diff(designed) > few + 2 {
                     let (file, name) = (file.display(), &relationship.name);
                     let patterns = &decision.patterns;
@@ -139,7 +140,7 @@ fn alg_2_predicted_parents_are_the_documents_of_the_design() {
     assert!(seen > 30, "{seen}");
 }
 
-/// Entities that are always read and written together, three of them in a circle.
+/// Entities that are always read and written together. Three of them form a cycle.
 const CIRCLE: &str = "
 entities:
   a: {lifecycle: {growth: 1/day, kept: forever}, fields: {x: int}}
@@ -221,7 +222,7 @@ writes:
     assert_eq!((with(999), with(1000)), (Verdict::Embed, Verdict::Reference));
 }
 
-/// Documents that an operation costs, in each way of a relationship.
+/// Returns the documents that an operation needs in each alternative of a relationship.
 fn documents(design: &Design, relationship: &str, operation: &str) -> Vec<f64> {
     let decisions = design.decisions.iter().filter(|d| d.relationship == relationship);
     let costs = decisions.flat_map(|d| &d.alternatives).flat_map(|way| &way.operations);
@@ -232,12 +233,12 @@ fn documents(design: &Design, relationship: &str, operation: &str) -> Vec<f64> {
 fn ck_9_an_operation_costs_the_same_in_every_table() {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/models/shop.yaml");
     let shop = designed(&std::fs::read_to_string(path).unwrap());
-    // A customer has four orders, though twenty would be shown.
+    // A customer has four orders, although the page would show twenty.
     for relationship in ["customer.orders", "order.items", "order.auditLog"] {
         let chosen = documents(&shop, relationship, "orders of a customer")[0];
         assert!((chosen - 4.0).abs() < 1e-9, "{relationship}: {chosen}");
     }
-    // Name and price are beside the id: no product is read for an order.
+    // Name and price are copied beside the id, so an order page reads no product.
     assert!((documents(&shop, "item.product", "order page")[0] - 1.0).abs() < 1e-9);
 }
 
@@ -338,7 +339,7 @@ writes:
     assert_eq!(cart.fields[0].name, "_id");
 }
 
-/// What each index of a collection is on, with `!` behind those that are unique.
+/// Returns the keys of each index of a collection. Unique ones end with `!`.
 fn indexes(design: &Design, entity: &str) -> Vec<String> {
     let collection = design.collections.iter().find(|c| c.entity == entity).expect("a collection");
     let told = collection.indexes.iter().map(|index| {
@@ -392,7 +393,7 @@ writes:
     }
 }
 
-/// Students and courses, many to many, or one to many where `SHARED` is taken out.
+/// Students and courses: many-to-many, or one-to-many without `SHARED`.
 const COURSES: &str = "
 entities:
   guild: {count: 10k, lifecycle: {growth: 0, kept: forever}, fields: {name: string}}
@@ -525,15 +526,15 @@ fn sk_4_alg_9_reads_count_where_they_look() {
         let collection = design.collections.iter().find(|c| c.entity == entity).unwrap();
         collection.shard.as_ref().unwrap().key.clone()
     };
-    // The preview answers the page, so that reviews are looked up by their authors.
+    // The preview answers the page, so most reads look up reviews by author.
     let reviews = key(SHARDED, "review");
     assert_eq!(reviews.fields[0].0, "author", "{}", reviews.text());
     assert!((reviews.targeted - 300.0 / 310.0).abs() < 1e-9, "{}", reviews.targeted);
-    // Without one the page looks them up.
+    // Without a preview, the page looks them up by product.
     let whole =
         SHARDED.replace("{product.reviews: {newest: 5, by: createTime}}", "[product.reviews]");
     assert_eq!(key(&whole, "review").fields[0].0, "productId");
-    // Parents are fetched by their `_id`s.
+    // The read fetches parents by `_id`.
     let up = SHARDED
         .replace(
             "all reviews: {from: review, where: [product]",

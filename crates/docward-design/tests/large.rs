@@ -1,5 +1,5 @@
-//! A model of two hundred entities: it must be decided, and how long that takes can be measured with
-//! `cargo test --release -p docward-design --test large -- --ignored --nocapture`.
+//! A model with two hundred entities. It must be decided correctly. `cargo test --release -p
+//! docward-design --test large -- --ignored --nocapture` measures the time.
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
 mod common;
@@ -9,7 +9,8 @@ use std::fmt::Write as _;
 use docward_design::{Bounds, Verdict, design, read};
 use docward_model::ProfileName;
 
-/// Departments of ten entities each: a root, lists that embed and lists that refer, references across.
+/// Returns a model of departments with ten entities each: a root, embedded lists, referenced lists,
+/// and references between departments.
 fn model(entities: usize) -> String {
     let mut text = String::from("name: large\ndeployment: {shards: 4}\nentities:\n");
     for i in 0..entities {
@@ -59,7 +60,7 @@ fn model(entities: usize) -> String {
     text
 }
 
-/// Entities that are each embedded in the one before.
+/// Returns a model whose entities are each embedded in the one before.
 fn chain(entities: usize) -> String {
     let mut text = String::from("name: chain\nentities:\n");
     for i in 0..entities {
@@ -85,7 +86,7 @@ fn chain(entities: usize) -> String {
     text
 }
 
-/// DM-06.1: five levels below a document, and then another document.
+/// DM-06.1: after five levels below a document, a new document begins.
 #[test]
 fn dm_06_1_a_chain_of_a_hundred_becomes_documents_of_six_entities() {
     let case = common::of(&chain(100));
@@ -109,7 +110,7 @@ fn two_hundred_entities_are_decided() {
         assert!(count(verdict) > 10, "{}: {}", verdict.name(), count(verdict));
     }
     assert_eq!(case.design.decisions.len(), case.model.relationships.len());
-    // Those that fit a chunk stay where they are.
+    // Collections that fit into one chunk are not sharded.
     let sharded = case.design.collections.iter().filter(|c| c.shard.is_some()).count();
     assert!(sharded > 10 && sharded < case.design.collections.len(), "{sharded}");
 }
@@ -117,7 +118,7 @@ fn two_hundred_entities_are_decided() {
 #[test]
 #[ignore = "prints times"]
 fn how_long_two_hundred_entities_take() {
-    // As much of a stack as a program has; threads of tests have less.
+    // Uses the stack size of a program, because threads of tests have less.
     let measuring = std::thread::Builder::new().stack_size(8 << 20).spawn(measure).unwrap();
     measuring.join().unwrap();
 }

@@ -1,4 +1,4 @@
-//! Lists inside their parents and what other patterns make of the same fields, without a server.
+//! Tests, without a server, embedded lists and the effect of other patterns on the same fields.
 
 #![allow(clippy::unwrap_used, reason = "tests: a panic is the message")]
 
@@ -13,7 +13,7 @@ fn lists() -> Case {
     of(include_str!("models/lists.yaml"))
 }
 
-/// A function of the scripts.
+/// Returns a function of the scripts.
 #[track_caller]
 fn job(case: &Case, name: &str) -> Job {
     let all = scripts(&case.model, &case.design, ProfileName::Neutral);
@@ -45,7 +45,7 @@ fn pt_outlier_1_pt_slice_1_what_is_cut_has_no_pages() {
         of(&pair(&format!("{shape}, growth: endless"), &[PAGE], WRITTEN))
     };
     assert_eq!(kept(100).named("parent.children"), ["embedded", "capped-array"]);
-    // More than a list may hold are documents of their own, and cut there (GC-06).
+    // A longer list becomes separate documents, which are limited there (GC-06).
     assert_eq!(kept(999).named("parent.children"), ["embedded", "capped-array"]);
     let many = kept(1500);
     assert_eq!(many.named("parent.children"), ["parent-id-in-child"]);
@@ -103,7 +103,7 @@ fn sn_05_gc_36_the_newest_by_their_id_are_sorted_by_the_name_it_has_in_elements(
     assert!(visit.contains("\"$sort\": { \"visitId\": -1 }"), "{visit}");
     let alarm = update("addAlarm");
     assert!(alarm.contains("$$this.alarmId") && !alarm.contains("$$this._id"), "{alarm}");
-    // Documents of their own have it as it is.
+    // Separate documents have the id under its usual name.
     assert!(job(&case, "rebuildAlarms").shell().contains("sort({ _id: -1 })"));
 }
 
@@ -135,12 +135,12 @@ writes:
     };
     assert_eq!(names("machine", false), ["_id", "machineId", "ts", "disk", "free"]);
     assert_eq!(names("machine", true)[..3], ["_id", "machineId", "bucketStart"]);
-    // Of what is no part of the series each reading has its own copy.
+    // Fields that do not identify the series are copied into each reading.
     assert_eq!(names("disk", false), ["_id", "disk", "ts", "free", "machineId", "machine"]);
     assert_eq!(names("disk", true)[..3], ["_id", "disk", "bucketStart"]);
 }
 
-/// A product with three fields that are alike, one of which another pattern may want.
+/// Returns a model of a product with three similar fields, one of which another pattern may need.
 fn alike(fields: &str, more: &str, reads: &str) -> Case {
     of(&format!(
         "entities:
@@ -213,7 +213,7 @@ fn what_something_else_needs_by_its_name_is_no_attribute() {
         assert!(case.find("product", "shape").is_some(), "{why}");
         takes_example(&case, "product");
     }
-    // Too few are left.
+    // Two fields are too few.
     let two = alike(
         "shape: {type: string, unique: true}",
         "",
@@ -273,7 +273,7 @@ fn pt_extref_1_elements_come_with_the_copies_beside_their_references() {
     assert!(job(&case, "addStayGuest").does.contains("`tenant` comes along"));
 }
 
-/// Readings in buckets, at a rate.
+/// Returns a model of readings in buckets with a rate.
 fn buckets(rate: &str, fields: &str) -> Case {
     of(&format!(
         "deployment: {{server: \"4.4\"}}

@@ -1,6 +1,6 @@
-//! What a design is delivered as, run by a real shell on real servers: the scripts, every function, and the
-//! check that comes with them. Without a shell the tests say so and are left out;
-//! `DOCWARD_REQUIRE_MONGOSH=1` makes them fail instead.
+//! Runs the output of designs in a real shell on real servers: the scripts, every function, and the
+//! check. Without a shell, the tests print a message and do nothing. With
+//! `DOCWARD_REQUIRE_MONGOSH=1`, they fail instead.
 
 #![allow(clippy::unwrap_used, reason = "tests: a panic is the message")]
 
@@ -19,7 +19,7 @@ const KEPT: &str = include_str!("models/kept.yaml");
 const ELEMENTS: &str = include_str!("models/elements.yaml");
 const TOGETHER: &str = include_str!("models/together.yaml");
 
-/// The model as it is, or for another server.
+/// Designs the model, possibly changed for another server.
 fn designed(change: impl Fn(&str) -> String) -> (DesignModel, Design) {
     of(&change(MODEL))
 }
@@ -40,7 +40,7 @@ fn write(folder: &Path, model: &DesignModel, design: &Design) {
     }
 }
 
-/// Runs scripts; what they print, and whether they ended well.
+/// Runs scripts. Returns their output, and whether they succeeded.
 fn run(shell: &Path, servers: &Servers, scripts: &[&Path]) -> (String, bool) {
     let output = Command::new(shell)
         .arg(servers.uri())
@@ -60,8 +60,14 @@ fn holds((text, fine): (String, bool)) -> String {
     text
 }
 
-/// The delivered check runs every function and asserts what it claims: SN-04 to SN-10, and the arithmetic of
-/// ST-22 (150 pushes), ST-23 (61 readings), ST-25 (2,500 purchasers), ST-26 (copies) and ST-28 (7 reviews).
+/// Runs the generated check, which executes every function and tests its results. It covers SN-04
+/// to SN-10 and the figures of several stories:
+///
+/// - ST-22: 150 pushes
+/// - ST-23: 61 readings
+/// - ST-25: 2,500 purchasers
+/// - ST-26: copies
+/// - ST-28: 7 reviews
 #[test]
 fn sn_04_sn_05_sn_06_sn_07_sn_08_sn_09_sn_10_all_patterns_hold_on_a_replica_set() {
     let Some(shell) = mongosh() else { return };
@@ -90,12 +96,13 @@ fn sn_04_sn_05_sn_06_sn_07_sn_08_sn_09_sn_10_all_patterns_hold_on_a_replica_set(
     ] {
         assert!(text.contains(said), "the check does not say: {said}");
     }
-    // It leaves nothing behind.
+    // The check removes everything it created.
     let databases = servers.command("admin", doc! { "listDatabases": 1, "nameOnly": true });
     assert!(!databases.to_string().contains("db_all"), "{databases}");
 }
 
-/// Parents and children that change together: both documents are written, and an error in one undoes both.
+/// Parents and children that must change atomically: both documents are written, and an error in
+/// one undoes both.
 #[test]
 fn ck_10_a_transaction_writes_parent_and_child_or_none() {
     let Some(shell) = mongosh() else { return };
@@ -117,7 +124,7 @@ fn ck_10_a_transaction_writes_parent_and_child_or_none() {
     }
 }
 
-/// What a sharded cluster needs in filters does no harm where there are no shards (SK-4).
+/// Filters with the shard key also work without shards (SK-4).
 #[test]
 fn sk_4_functions_that_look_up_the_shard_key_hold() {
     let Some(shell) = mongosh() else { return };
@@ -134,9 +141,15 @@ fn sk_4_functions_that_look_up_the_shard_key_hold() {
     }
 }
 
-/// Values that are unique inside a parent, elements that are kept for a time (DP-2), means of fields that some
-/// children lack (GC-35), a cap on documents of their own (PT-slice.1), buckets that end by number (PT-bucket.2)
-/// and take what comes late, ids on the other side (ER-T.6), pages that stay small (PT-outlier.1, CK-14).
+/// Tests more patterns:
+///
+/// - values that are unique inside a parent
+/// - elements with a retention (DP-2)
+/// - averages of fields that some children lack (GC-35)
+/// - a limit on separate documents (PT-slice.1)
+/// - buckets that end by number and accept late readings (PT-bucket.2)
+/// - ids on the other side (ER-T.6)
+/// - pages with a size limit (PT-outlier.1, CK-14)
 #[test]
 fn dp_2_gc_35_pt_slice_1_pt_bucket_2_er_t_6_pt_outlier_1_more_patterns_hold() {
     let Some(shell) = mongosh() else { return };
@@ -176,7 +189,7 @@ fn dp_2_gc_35_pt_slice_1_pt_bucket_2_er_t_6_pt_outlier_1_more_patterns_hold() {
     }
 }
 
-/// Children with several references (PT-extref.1), on the newest and on the oldest server.
+/// Tests children with several references (PT-extref.1), on the newest and on the oldest server.
 #[test]
 fn pt_extref_1_references_of_several_kinds_hold() {
     let Some(shell) = mongosh() else { return };
@@ -207,8 +220,11 @@ fn pt_extref_1_references_of_several_kinds_hold() {
     }
 }
 
-/// Previews of children of several kinds (PT-subset.1, PT-poly.1), children that name a part of their own by its
-/// id (GC-37), and lists that are called like something in the functions (PT-outlier.1).
+/// Tests more combinations:
+///
+/// - previews of children of several kinds (PT-subset.1, PT-poly.1)
+/// - children that refer to an embedded object by its id (GC-37)
+/// - lists with the same name as a variable of a function (PT-outlier.1)
 #[test]
 fn pt_subset_1_pt_poly_1_gc_37_pt_outlier_1_what_parents_keep_is_whole() {
     let Some(shell) = mongosh() else { return };
@@ -232,7 +248,7 @@ fn pt_subset_1_pt_poly_1_gc_37_pt_outlier_1_what_parents_keep_is_whole() {
     assert!(indexes.contains("scanId"), "{indexes}");
 }
 
-/// Copies in elements of lists are refreshed where they are, and nowhere else (PT-extref.2).
+/// A refresh changes copies in elements of lists, and nothing else (PT-extref.2).
 #[test]
 fn pt_extref_2_copies_in_elements_of_lists_follow() {
     let Some(shell) = mongosh() else { return };
@@ -245,7 +261,7 @@ fn pt_extref_2_copies_in_elements_of_lists_follow() {
         holds(run(&shell, &servers, &[&folder.join("check.js")]));
         let check = std::fs::read_to_string(folder.join("check.js")).unwrap();
         assert!(check.contains("and leaves the rest"), "{check}");
-        // A check that could not fail would show nothing.
+        // Break a statement, because a check that cannot fail proves nothing.
         let file = "line-dish-extended-reference.js";
         let (part, wrong) = ("\"part1.dishId\": dishId", "\"part1.dishId\": { $exists: true }");
         let path = folder.join("patterns").join(file);
@@ -258,7 +274,7 @@ fn pt_extref_2_copies_in_elements_of_lists_follow() {
     }
 }
 
-/// DM-08.5: before 5.0 there are no time series, and readings go to buckets.
+/// DM-08.5: before 5.0 there are no time series, so readings go to buckets.
 #[test]
 fn dm_08_5_st_23_on_4_4_readings_go_to_buckets() {
     let Some(shell) = mongosh() else { return };
@@ -271,7 +287,7 @@ fn dm_08_5_st_23_on_4_4_readings_go_to_buckets() {
     holds(run(&shell, &servers, &[&folder.join("check.js")]));
 }
 
-/// A check that could not fail would show nothing: broken statements are found.
+/// The check must find broken statements, because a check that cannot fail proves nothing.
 #[test]
 fn pt_subset_2_a_check_finds_statements_that_are_wrong() {
     let Some(shell) = mongosh() else { return };
@@ -300,7 +316,8 @@ fn pt_subset_2_a_check_finds_statements_that_are_wrong() {
     }
 }
 
-/// SN-14 to SN-16, SK-11: sharding is guarded; there are no routers here to run it on.
+/// SN-14 to SN-16, SK-11: the sharding script does nothing without shards. These tests have no
+/// routers to run it on.
 #[test]
 fn sk_11_sharding_does_nothing_without_shards_and_names_both_zones() {
     let Some(shell) = mongosh() else { return };
@@ -319,8 +336,8 @@ fn sk_11_sharding_does_nothing_without_shards_and_names_both_zones() {
     }
 }
 
-/// The data of a statement, its parameters replaced, as the driver takes it: 8 writers of 100 likes each, with
-/// a third of them taken back (PT-computed.1, SN-04, ST-27).
+/// Runs a statement through the driver with its parameters replaced. 8 writers add 100 likes each
+/// and remove a third of them (PT-computed.1, SN-04, ST-27).
 #[test]
 fn sn_04_st_27_counts_are_exact_with_8_writers() {
     let (model, design) = designed(str::to_owned);
@@ -358,12 +375,12 @@ fn sn_04_st_27_counts_are_exact_with_8_writers() {
             task.await.unwrap();
         }
         let post = posts.find_one(doc! { "_id": 7 }).await.unwrap().unwrap();
-        // 67 come and 33 go, eight times.
+        // Each of the eight writers adds 67 likes and removes 33.
         assert_eq!(post.get_i32("likeCount").unwrap(), 8 * (67 - 33));
     });
 }
 
-/// Parameters become the id of the post.
+/// Replaces parameters by the id of the post.
 fn filled(value: &Bson) -> Bson {
     match value {
         Bson::JavaScriptCode(_) => Bson::Int32(7),
@@ -374,7 +391,7 @@ fn filled(value: &Bson) -> Bson {
     }
 }
 
-/// A retention that changes changes the index that is there; scripts can be run again.
+/// A changed retention updates the existing index. Scripts can run repeatedly.
 #[test]
 fn dp_2_a_time_after_which_documents_go_can_be_changed() {
     let Some(shell) = mongosh() else { return };
@@ -412,7 +429,8 @@ writes:
     }
 }
 
-/// What a check left that was ended half-way is its own and goes; what is somebody else's stays (DM-11).
+/// The check removes the remains of an aborted check, but refuses to use a foreign database
+/// (DM-11).
 #[test]
 fn dm_11_a_check_that_was_ended_is_run_again() {
     let Some(shell) = mongosh() else { return };

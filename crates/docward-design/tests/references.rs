@@ -1,5 +1,5 @@
-//! Functions for children that are documents of their own: what a parent keeps of them, copies beside their
-//! references, and lists and pairs that lead to them. Their text, without a server; tests/live.rs runs them.
+//! Tests, without a server, the text of functions for separate children: stored figures of the
+//! parent, copies beside references, lists and junction documents. `tests/live.rs` runs them.
 
 #![allow(clippy::unwrap_used, reason = "tests: a panic is the message")]
 
@@ -8,7 +8,7 @@ use docward_model::ProfileName;
 
 const MODEL: &str = include_str!("models/referenced.yaml");
 
-/// The functions of a model by their names, as mongosh takes them.
+/// Returns the functions of a model as mongosh code, with their names.
 fn functions(text: &str) -> Vec<(String, String)> {
     let model = read("referenced.yaml", text).unwrap_or_else(|faults| panic!("{faults:#?}"));
     let design = design(&model, ProfileName::Neutral, &Bounds::default());
@@ -17,7 +17,7 @@ fn functions(text: &str) -> Vec<(String, String)> {
     jobs.map(|job| (job.name.clone(), job.shell())).collect()
 }
 
-/// A function in one line, so that a test does not depend on how it is broken.
+/// Returns a function in one line, so that tests do not depend on line breaks.
 #[track_caller]
 fn function(text: &str, name: &str) -> String {
     let all = functions(text);
@@ -46,7 +46,7 @@ fn pt_extref_1_one_function_adds_a_child_with_the_copies_of_all_its_references()
                 "if (ofWardId === null) throw new Error(\"there is no such ward\")",
                 "ward: pick(visit.ward ?? ofWardId, [\"title\", \"floor\"])",
                 "`ward` is copied from the document that `wardId` names, unless it is given.",
-                // Both parents count.
+                // Both parents store a count.
                 "visitCount",
             ],
         );
@@ -66,7 +66,7 @@ fn pt_extref_1_one_function_adds_a_child_with_the_copies_of_all_its_references()
         &function(MODEL, "removePatientVisit"),
         &["getCollection(\"doctor\").updateOne( { _id: found.doctorId }"],
     );
-    // Also at the top of a tree, whose functions are not called like those of others.
+    // The same holds at the top of a tree, whose functions have names of their own.
     says(&function(MODEL, "addClinicWard"), &["addClinicWard(db, clinicId, ward)"]);
     says(
         &function(MODEL, "addWard"),
@@ -80,7 +80,7 @@ fn pt_computed_2_pt_hybrid_1_a_declared_change_of_a_child_has_a_function_that_it
     says(
         &change,
         &[
-            // What was there is the server's word, not the caller's.
+            // The old values come from the server and not from the caller.
             "const found = db.getCollection(\"visit\").findOneAndUpdate( { _id: visitId, patientId }, { $set: changes }, );",
             "$subtract: [ { $ifNull: [{ $literal: next.cost }, 0] }, { $ifNull: [{ $literal: found.cost }, 0] }, ]",
             "$divide: [\"$costSum\", \"$visitCount\"]",
@@ -88,10 +88,10 @@ fn pt_computed_2_pt_hybrid_1_a_declared_change_of_a_child_has_a_function_that_it
             "if (changes.wardId !== undefined) throw",
         ],
     );
-    // One that a change has brought into the preview is not pushed a second time.
+    // A visit that a concurrent change added to the preview is not added twice.
     let add = function(MODEL, "addPatientVisit");
     says(&add, &["$ne: [\"$$this.visitId\", { $literal: _id }]"]);
-    // Doctors keep only how many there are, which no change of a visit moves.
+    // Doctors store only a count, which changes of a visit do not affect.
     let names =
         |text: &str| -> Vec<String> { functions(text).into_iter().map(|(name, _)| name).collect() };
     assert!(!names(MODEL).contains(&"changeDoctorVisit".to_owned()));
@@ -120,7 +120,7 @@ fn pt_extref_2_pt_junction_1_pairs_lead_to_what_is_there_and_their_copies_are_re
         &[
             "if (parent === null) throw new Error(\"there is no such course\");",
             "if (found === null) throw new Error(\"there is no such student\");",
-            // What the student lacks is left out, not null.
+            // A field that the student lacks is omitted and not null.
             "student: pick(found, [\"name\"])",
         ],
     );
@@ -131,7 +131,7 @@ fn pt_extref_2_pt_junction_1_pairs_lead_to_what_is_there_and_their_copies_are_re
         &function(MODEL, "refreshCopiesOfStudent"),
         &["Declared writes change `name`", "updateMany( { studentId }, { $set: { student: pick("],
     );
-    // Without copies, of something too large for them, the other side is looked up.
+    // The student is too large for copies, so the function looks up the other side.
     let bare = MODEL
         .replace("course.students: [name]", "course.students: all")
         .replace(
@@ -150,7 +150,7 @@ fn pt_extref_2_copies_in_a_list_go_when_their_source_has() {
     );
 }
 
-/// Between reading a document and writing it in its new shape others may write: then it is read again.
+/// If another client changes a document while it is being upgraded, the function reads it again.
 #[test]
 fn an_upgrade_of_a_shape_writes_only_over_what_it_has_read() {
     let upgrade = function(MODEL, "upgradePatient");
@@ -195,7 +195,7 @@ fn pt_subset_2_those_of_one_moment_have_one_order() {
     let add = function(MODEL, "addPatientVisit");
     assert!(add.contains("$eq: [") && add.contains("\"$$this.createTime\""), "{add}");
     let rebuild = function(MODEL, "rebuildPatientVisits");
-    // Not all children of a parent are sorted for that.
+    // The function must not sort all children of a parent for this.
     says(
         &rebuild,
         &[".sort({ createTime: -1, _id: -1 }).limit(", ".sort({ createTime: -1 }).skip("],

@@ -1,4 +1,4 @@
-//! `docs/design.schema.json` against the reader: the same models, the same keys.
+//! Compares `docs/design.schema.json` with the reader: both must accept the same models and keys.
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
 use std::collections::BTreeSet;
@@ -13,7 +13,7 @@ fn schema() -> Value {
     serde_json::from_str(&text).unwrap()
 }
 
-/// YAML as JSON, as editors see it.
+/// Returns YAML as JSON, as editors see it.
 fn json(text: &str) -> Value {
     let mut events = Parser::new_from_str(text).map(|event| event.unwrap().0);
     loop {
@@ -89,7 +89,7 @@ fn what_the_reader_refuses_the_schema_refuses() {
     }
 }
 
-/// The keys of a table in the schema.
+/// Returns the keys of a table in the schema.
 fn keys(schema: &Value, pointer: &str) -> BTreeSet<String> {
     let table = schema.pointer(pointer).unwrap_or_else(|| panic!("no {pointer}"));
     assert_eq!(table["additionalProperties"], Value::Bool(false), "{pointer}");
@@ -101,7 +101,7 @@ fn keys(schema: &Value, pointer: &str) -> BTreeSet<String> {
     properties.keys().cloned().collect()
 }
 
-/// The keys that the reader lists when it meets one it does not know.
+/// Returns the keys that the reader lists when it finds an unknown one.
 fn known(text: &str) -> BTreeSet<String> {
     let faults = read("m", text).unwrap_err();
     let hints = faults.iter().filter(|fault| fault.message.ends_with("has no `qqqqqqqq`"));

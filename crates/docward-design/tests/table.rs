@@ -1,4 +1,5 @@
-//! Post-rules, questions, indexes, shard keys and checks, each at its bound, on models of two entities.
+//! Tests post-rules, questions, indexes, shard keys and checks at their limits, with models of two
+//! entities.
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
 mod checks;

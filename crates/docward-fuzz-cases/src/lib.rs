@@ -1,6 +1,6 @@
-//! What every parser must do with any bytes: not panic, not run away, and agree with an oracle where
-//! there is one. `cargo fuzz` drives these functions with coverage; `tests/smoke.rs` drives them with
-//! mutated samples on stable Rust.
+//! Properties that every parser must have for any input. It must not panic or run without end, and
+//! it must agree with an oracle if there is one. `cargo fuzz` calls these functions guided by
+//! coverage. `tests/smoke.rs` calls them with mutated samples on stable Rust.
 
 use docward_bson::{archive, dump, json, walk};
 
@@ -175,7 +175,7 @@ pub fn network(bytes: &[u8]) {
     }
 }
 
-/// Evidence files are read or refused, and what was read can be gone on with or is refused.
+/// An evidence file is read or refused. A resumed run accepts or refuses the state in it.
 pub fn evidence(bytes: &[u8]) {
     match docward_collect::SavedEvidence::parse(bytes) {
         Ok(saved) => {
@@ -210,8 +210,11 @@ pub fn config(bytes: &[u8]) {
     }
 }
 
-/// Connection strings: taken apart or refused with a place in the text, left as they are where nothing is
-/// to change, and masked so that what is read as a password is not shown.
+/// Checks connection strings:
+///
+/// - Each is parsed, or refused with a position.
+/// - A rewrite without changes returns the same text.
+/// - No password is visible in a masked string.
 pub fn uri(bytes: &[u8]) {
     let text = String::from_utf8_lossy(bytes);
     let shown = docward_uri::redact(&text);
@@ -276,7 +279,7 @@ pub fn schema(bytes: &[u8]) {
     }
 }
 
-/// Files whose names say how they are read.
+/// The files whose names determine their format.
 const FILES: [&str; 16] = [
     "a.js",
     "a.ts",

@@ -22,8 +22,9 @@ use crate::{
     settings::OWN_COMMANDS,
 };
 
-/// How long the guard caches whether a user exists, and its verifiers. Short, so that a new password works at once and
-/// the time of a login says little about who exists.
+/// How long the guard caches whether a user exists, and its verifiers. The time is short for two
+/// reasons: a new password works at once, and the duration of a login reveals little about which
+/// users exist.
 const KEEP: Duration = Duration::from_secs(1);
 
 /// The maximum number of cached users.
@@ -116,7 +117,8 @@ impl Users {
         }
         match self.verifiers(deployment, source, user).await {
             Ok(Some(all)) => all.iter().map(|(mechanism, _)| mechanism.name()).collect(),
-            // The reply must not reveal that a user does not exist, so it lists what most users have.
+            // The reply must not reveal that a user does not exist. It therefore lists the
+            // mechanisms that most users have.
             _ => vec![Mechanism::Sha1.name(), Mechanism::Sha256.name()],
         }
     }

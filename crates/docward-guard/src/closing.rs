@@ -1,5 +1,7 @@
-//! Closes on the servers what clients left open: cursors that the table no longer has room for, and cursors and
-//! transactions of clients that disconnected.
+//! Closes on the servers what clients left open:
+//!
+//! - cursors that were removed because the table is full
+//! - cursors and transactions of clients that disconnected
 
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
@@ -12,7 +14,7 @@ use crate::{caller::Caller, cursors::Cursor, guard::Guard, settings::OWN_COMMAND
 
 /// The maximum number of cursors in one `killCursors` command.
 const AT_ONCE: usize = 1000;
-/// How often the guard tries to close a cursor on a server that is known to run.
+/// How often the guard tries to close a cursor on a running server.
 const MOST_TRIES: usize = 3;
 
 /// The cursors that one `killCursors` command closes: those of a user, a server, a database and a collection.
@@ -45,7 +47,8 @@ impl Guard {
             for ids in ids.chunks(AT_ONCE) {
                 for _ in 0..MOST_TRIES {
                     let topology = self.deployment.topology();
-                    // A server that cannot be reached closes its cursors itself, when they time out or it ends.
+                    // The guard does not wait for an unreachable server: its cursors end when they
+                    // time out or when the server stops.
                     if !topology.servers.get(&server).is_some_and(|s| s.kind.holds_data()) {
                         break;
                     }

@@ -186,7 +186,7 @@ impl Open {
 /// The open cursors of all clients of this guard.
 #[derive(Debug)]
 pub(crate) struct Cursors {
-    /// 15 bits of every cursor id that distinguish this guard from others.
+    /// The 15 bits that distinguish this guard from others. Every cursor id contains them.
     tag: i64,
     open: Mutex<Open>,
 }
@@ -229,8 +229,8 @@ impl Cursors {
         self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Adds a cursor. Returns its id for the client, and the cursor that it displaced because the user had too many.
-    /// Calls `random` until its lower 48 bits give a free id.
+    /// Adds a cursor. Returns its id for the client. Also returns the cursor that was displaced
+    /// because the user had too many. Calls `random` until its lower 48 bits give a free id.
     pub(crate) fn add(
         &self,
         cursor: Cursor,
@@ -308,8 +308,8 @@ impl Cursors {
         self.lock().groups_of(client, user).next().is_some()
     }
 
-    /// Removes and returns the cursors of a client connection and user that were not used for a time, and whose
-    /// sessions were not used either.
+    /// Removes and returns idle cursors of a client connection and user. A cursor is idle if
+    /// neither it nor its session was used for `time`.
     pub(crate) fn take_unused(&self, client: u64, user: &str, time: Duration) -> Vec<Cursor> {
         let mut open = self.lock();
         let groups = open.groups_of(client, user).filter_map(|group| open.groups.get(group));
@@ -325,7 +325,7 @@ impl Cursors {
         while let Some(id) = open.table.expired() {
             let Some(cursor) = open.table.get(&id) else { break };
             let (group, lasts) = (cursor.group(id), cursor.lasts());
-            // Any command keeps a session, and with it its cursors.
+            // Any command on a session keeps the session open, and with it the session's cursors.
             let unused_for = open.groups.get(&group).and_then(GroupState::unused_for);
             let unused_for = unused_for.unwrap_or(Duration::ZERO);
             if unused_for < lasts {

@@ -171,9 +171,10 @@ impl Guard {
         cursor: Option<&Cursor>,
         began_at: Option<&Address>,
     ) -> Result<Target, Failure> {
-        // All users of the list share one server account, so the servers do not protect their transactions from each
-        // other. Commits pass: after a restart the guard does not know the transaction, and "no such transaction" would
-        // make a driver repeat one that was committed. They need the random id of the session.
+        // All users of the list share one server account, so the servers do not protect their
+        // transactions from each other. Commits pass, because the guard does not know older
+        // transactions after a restart. The error "no such transaction" would make a driver repeat
+        // a committed transaction. A commit still needs the random id of the session.
         if request.continues_transaction()
             && began_at.is_none()
             && who.identity.listed.is_some()
@@ -213,9 +214,11 @@ impl Guard {
         }
     }
 
-    /// Whether a command of a transaction has to go to the server where the transaction began. In a replica set it goes
-    /// to the primary, which knows after a failover what became of the transaction. Any router can end a transaction
-    /// whose router has failed.
+    /// Whether a command of a transaction has to go to the server where the transaction began.
+    ///
+    /// - In a replica set, the command goes to the primary. After a failover, the primary knows the
+    ///   outcome of the transaction.
+    /// - In a sharded cluster, any router can end a transaction whose router has failed.
     fn is_pinned(&self, server: &Address, request: &Request) -> bool {
         let topology = self.deployment.topology();
         let is_usable = topology.servers.get(server).is_some_and(|s| s.kind.holds_data());
@@ -303,7 +306,8 @@ impl Guard {
                     (frame, seen)
                 }
                 Err(error) => {
-                    // A connection from before the last failure says nothing about the current state of the server.
+                    // A connection that was opened before the last failure says nothing about the
+                    // current state of the server.
                     let is_news = !lease.is_outdated();
                     drop(lease);
                     if is_news {

@@ -1,5 +1,6 @@
-//! The gate that every command passes before the guard sends it. `pause` closes it for all commands, `hold` for those
-//! on a namespace. Commands that were sent before go on, and the caller waits until the last of them is answered.
+//! The gate that every command passes before the guard sends it. `pause` closes it for all
+//! commands, `hold` for those on a namespace. Commands that were sent earlier continue, and the
+//! caller waits until the last of them is answered.
 
 use std::{
     sync::{
@@ -75,7 +76,7 @@ impl Default for Gate {
     }
 }
 
-/// A command that waits at the gate; the count ends also when its future is dropped.
+/// A command that waits at the gate. Dropping its future also ends the count.
 struct Waiting<'g>(&'g AtomicUsize);
 
 impl<'g> Waiting<'g> {
@@ -116,8 +117,8 @@ impl Gate {
         writes: bool,
     ) -> Passed<'_> {
         loop {
-            // Count first: a caller that closes the gate now either waits for this command, or this command sees the
-            // closed gate.
+            // Count before checking the gate. A caller that closes the gate now either waits for
+            // this command, or this command sees the closed gate.
             let turn = self.turn.load(Ordering::SeqCst) & 1;
             self.running[turn].fetch_add(1, Ordering::SeqCst);
             let passed = Passed { gate: self, turn };
@@ -171,8 +172,9 @@ impl Gate {
         self.closed.borrow().paused
     }
 
-    /// Closes the gate for some commands, for at most `ttl`. Returns a number for [`Self::release`], or `None` if the
-    /// commands that were sent before did not end in time; then nothing is held.
+    /// Closes the gate for some commands, for at most `ttl`. Returns a number for
+    /// [`Self::release`]. Returns `None` and holds nothing if the commands that were sent before
+    /// did not end in time.
     pub(crate) async fn hold(&self, hold: Hold, ttl: Duration) -> Option<u64> {
         let _one_at_a_time = self.closing.lock().await;
         let id = self.next.fetch_add(1, Ordering::Relaxed);

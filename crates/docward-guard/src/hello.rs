@@ -77,7 +77,8 @@ impl HelloRequest {
 pub(crate) struct HelloContext<'a> {
     pub(crate) face: Face,
     pub(crate) topology: &'a Topology,
-    /// With `--face member`, the `hello` reply of the server, and the addresses that clients use for all members.
+    /// With `--face member`: the `hello` reply of the server, and the addresses that clients use
+    /// for all members.
     pub(crate) shown: Option<(&'a Document, &'a Names)>,
     pub(crate) connection: i32,
     /// The id of this process, for `topologyVersion` and `serviceId`.

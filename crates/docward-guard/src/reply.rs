@@ -12,7 +12,7 @@ pub(crate) struct ReplyFacts {
     pub(crate) is_ok: bool,
     /// The error code, if the command failed.
     pub(crate) code: Option<i64>,
-    /// The id of a cursor that stays open, preceded by the offset of the id in the frame.
+    /// The id of a cursor that stays open. The first number is the offset of the id in the frame.
     pub(crate) cursor: Option<(usize, i64)>,
     /// Whether the reply has a cursor, open or exhausted.
     pub(crate) has_cursor: bool,

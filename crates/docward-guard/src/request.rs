@@ -206,7 +206,7 @@ impl Request {
     pub(crate) fn can_be_sent_again(&self) -> bool {
         match self.class {
             Class::Read => !self.is_in_transaction,
-            // Drivers retry a commit with a stronger write concern, so the guard leaves this to them.
+            // Drivers retry a commit with a stronger write concern, so the guard never retries it.
             Class::EndTransaction => self.name == "abortTransaction",
             Class::Write => self.is_retryable_write(),
             _ => false,

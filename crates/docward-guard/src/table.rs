@@ -10,7 +10,7 @@ use std::{
 
 use tokio::time::Instant;
 
-/// The table holds at most this many entries of a user that are not in use. A new one replaces the least recently used.
+/// The maximum number of idle entries of a user. A new entry replaces the least recently used one.
 pub(crate) const MOST_PER_USER: usize = 10_000;
 
 /// An entry. The indexes contain it unless a command uses it.
@@ -34,7 +34,7 @@ struct Entry<V> {
 #[derive(Debug)]
 struct Owned<K> {
     count: usize,
-    /// Those that no command uses, by their position in the order of use.
+    /// The entries that no command uses, by their position in the order of use.
     idle: BTreeMap<u64, K>,
 }
 
@@ -59,8 +59,8 @@ impl<K, V> Default for Table<K, V> {
 }
 
 impl<K: Clone + Eq + Hash, V> Table<K, V> {
-    /// Adds an entry, or replaces the one with the same key. Returns the entry that it displaced because the user had
-    /// too many.
+    /// Adds an entry, or replaces the one with the same key. Returns the entry that was displaced
+    /// because the user had too many.
     pub(crate) fn insert(
         &mut self,
         key: K,

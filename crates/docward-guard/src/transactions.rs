@@ -137,8 +137,9 @@ impl Transactions {
         self.lock().of_client(client, user).next().is_some()
     }
 
-    /// Returns session, number and server of the open transactions of a client connection and user that were not used
-    /// for a time, and records that they are no longer open.
+    /// Records that idle transactions of a client connection and user are no longer open. A
+    /// transaction is idle if it was not used for a time. Returns the session, number and server of
+    /// each.
     pub(crate) fn take_unused(
         &self,
         client: u64,

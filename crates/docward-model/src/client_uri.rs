@@ -114,23 +114,23 @@ pub enum NoteKind {
 pub struct UriNote {
     /// The kind of mistake.
     pub kind: NoteKind,
-    /// The option it is about, under its canonical name where there is one.
+    /// The option that it is about, under its canonical name if there is one.
     pub option: String,
     /// The description of the mistake.
     pub what: String,
     /// The advice on what to write instead.
     pub todo: String,
-    /// The changes that `todo` names, in their order. Empty where people have to decide.
+    /// The changes that `todo` names, in order. Empty if the user has to decide.
     pub fix: Vec<UriChange>,
-    /// Where it stands.
+    /// The position of the mistake.
     pub location: Option<Location>,
 }
 
 /// One change of a connection string.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum UriChange {
-    /// Gives an option a value: in the place of the one it has, or at the end. A name it once had becomes
-    /// the canonical one.
+    /// Sets the value of an option: at its current position, or at the end. A deprecated name
+    /// becomes the canonical one.
     Set {
         /// The canonical name.
         name: String,
@@ -149,9 +149,9 @@ pub enum UriChange {
         /// The canonical name, or the one that was written when no driver knows it.
         name: String,
     },
-    /// Puts other hosts in the place of all that are there.
+    /// Replaces all hosts.
     Hosts(Vec<String>),
-    /// Puts another database in the path, or removes it.
+    /// Replaces or removes the database in the path.
     Database(Option<String>),
     /// Removes the password, with its colon.
     RemovePassword,
@@ -168,7 +168,7 @@ impl UriChange {
         Self::Remove { name: name.into() }
     }
 
-    /// Changes as the figure `change` of a finding: an entry for each kind of change.
+    /// Returns changes for the figure `change` of a finding: one entry for each kind of change.
     pub fn told(changes: &[Self]) -> DataValue {
         let mut all: Vec<(String, DataValue)> = Vec::new();
         for change in changes {

@@ -145,7 +145,7 @@ pub struct KeyMetrics {
     pub reads_to_one_shard: Option<f64>,
     /// Per cent of them that go to all shards.
     pub reads_to_all_shards: Option<f64>,
-    /// Writes the server had sampled.
+    /// Writes that the server sampled.
     pub writes: Option<u64>,
     /// Per cent of them that go to one shard.
     pub writes_to_one_shard: Option<f64>,

@@ -1,34 +1,35 @@
-//! What source code says about MongoDB. Clients are [`crate::ClientUri`]s of the evidence; here is the rest.
+//! Facts about source code that uses MongoDB. Clients are stored as [`crate::ClientUri`]s in the
+//! evidence; this module has all other facts.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::{BsonType, Location};
 
-/// What was found in source code and settings.
+/// Facts from source code and settings.
 #[derive(Clone, Debug, Default)]
 pub struct Code {
-    /// Files that were looked at.
+    /// The number of files that were examined.
     pub files: u64,
-    /// The same by name, within the project.
+    /// The paths of these files within the project.
     pub paths: BTreeSet<String>,
-    /// Files that have to do with MongoDB and were read whole.
+    /// The number of files that use MongoDB and were parsed completely.
     pub read: u64,
-    /// How paths begin in reports, and how they begin within the project: fingerprints are the same wherever the
-    /// project lies, and however a path to it is written.
+    /// The beginnings of paths: in reports, and within the project. They make fingerprints
+    /// independent of the project's location and of how a path was written.
     pub roots: Vec<(String, String)>,
-    /// Statements that make arrays longer.
+    /// Statements that append to arrays.
     pub appends: Vec<Append>,
-    /// Calls of functions that make arrays longer.
+    /// Calls of functions that append to arrays.
     pub calls: Vec<CodeCall>,
-    /// Arrays that some statement empties: the collection, when it can be told, and the path.
+    /// Arrays that some statement empties: the collection, if known, and the path.
     pub emptied: BTreeSet<(Option<String>, String)>,
     /// Collections with computed names.
     pub computed_names: Vec<ComputedName>,
     /// Time limits of calls to the server.
     pub deadlines: Vec<Deadline>,
-    /// Files that lie where scripts lie which somebody starts by hand, or are called so.
+    /// Files that are in a directory for scripts that users start by hand, or have such a name.
     pub scripts: BTreeSet<String>,
-    /// Files by those that import them, for a project that was read as a whole.
+    /// The files that import each file. Only for a project that was read completely.
     pub imported_by: BTreeMap<String, BTreeSet<String>>,
     /// Paths that updates set.
     pub set_paths: Vec<SetPath>,
@@ -38,76 +39,79 @@ pub struct Code {
     pub secrets: Vec<CodeSecret>,
     /// Names of databases and collections.
     pub names: Vec<CodeName>,
-    /// Collections that are created by a statement.
+    /// Collections that a statement creates.
     pub creations: Vec<Creation>,
-    /// Collections that are sharded by a statement.
+    /// Collections that a statement shards.
     pub shardings: Vec<Sharding>,
     /// Values that are read, changed in memory and written back.
     pub read_then_writes: Vec<ReadThenWrite>,
-    /// Documents that are counted.
+    /// Calls that count documents.
     pub counts: Vec<CodeCount>,
-    /// Pipelines that read.
+    /// Pipelines that only read.
     pub pipelines: Vec<Pipeline>,
-    /// Collections that are written in one transaction.
+    /// Transactions, with the collections that they write.
     pub transactions: Vec<Transaction>,
-    /// Clients that are made again and again.
+    /// Clients that are created repeatedly.
     pub remade_clients: Vec<RemadeClient>,
-    /// Mistakes that a driver refuses when the code runs.
+    /// Calls that a driver refuses when the code runs.
     pub refused_calls: Vec<RefusedCall>,
-    /// Functions of platforms that keep no memory between calls.
+    /// Serverless functions, which keep no memory between calls.
     pub serverless: Vec<Serverless>,
-    /// Where the server is asked whether it is there, or contacted when the program starts.
+    /// Places that check whether the server is available, or connect to it when the program starts.
     pub health_checks: Vec<Location>,
-    /// Whether what answers a request connects, and waits for it.
+    /// Whether a request handler connects and waits for the connection.
     pub connects_in_handler: bool,
-    /// Functions in which the server is contacted, by name, and where. They may be called at the start by another file.
+    /// Functions that contact the server, by name, with the place. Another file may call them when
+    /// the program starts.
     pub contacts_in: BTreeMap<String, Location>,
     /// Functions of other files that are called when the program starts.
     pub called_at_start: BTreeSet<String>,
-    /// Values that code puts into fields of documents, as far as they say something about their type.
+    /// Values that code stores in fields of documents, if they tell something about the type.
     pub field_values: Vec<FieldValue>,
     /// Files that answer requests.
     pub serving: Vec<Serving>,
-    /// Settings that make a replica set of one member.
+    /// The number of settings that define a replica set with one member.
     pub single_sets: u64,
-    /// Days by which, and another field, code finds one document; with the collection or model.
+    /// Fields that hold a day and, together with another field, identify one document. Each with
+    /// its collection or model.
     pub day_keys: BTreeSet<(String, String)>,
     /// Databases in which scripts create accounts.
     pub accounts_in: BTreeSet<String>,
-    /// Methods that run only when somebody calls them by their name.
+    /// Methods that run only if code calls them by name.
     pub methods: BTreeSet<Method>,
-    /// Models by whether everything that their documents may have is declared.
+    /// Models, and whether each declares all fields that its documents may have.
     pub closed_models: BTreeMap<String, bool>,
-    /// What all files of the project say of names, when they were looked for.
+    /// Names that the files of the project use, if they were collected.
     pub mentions: Option<Mentioned>,
 }
 
-/// A method that runs only when somebody calls it by its name.
+/// A method that runs only if code calls it by name.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Method {
     /// The file.
     pub file: String,
     /// Its name.
     pub name: String,
-    /// The lines it is written in.
+    /// Its first and last line.
     pub lines: (u32, u32),
 }
 
-/// What all files of a project say of names.
+/// Names that the files of a project use.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Mentioned {
-    /// Methods that are named, each with those of [`Code::methods`] it is named in; `None` stands for any other place.
+    /// Methods that are called by name, each with the methods of [`Code::methods`] that call it.
+    /// `None` stands for any other place.
     pub methods: BTreeMap<String, BTreeSet<Option<String>>>,
-    /// Whether some file serves several people at a time.
+    /// Whether some file serves several users at the same time.
     pub serves: bool,
-    /// Whether some file asks people in a terminal.
+    /// Whether some file prompts users in a terminal.
     pub asks_in_terminal: bool,
-    /// Files that nothing in the project takes in.
+    /// Files that are unreachable by imports.
     pub unreached: BTreeSet<String>,
 }
 
 impl Mentioned {
-    /// Takes over what another file says.
+    /// Adds the facts of another file.
     pub fn absorb(&mut self, other: Self) {
         for (name, places) in other.methods {
             self.methods.entry(name).or_default().extend(places);
@@ -118,16 +122,16 @@ impl Mentioned {
     }
 }
 
-/// Where a statement stands, and what that says about its weight.
+/// The place of a statement.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Place {
     /// File, line and column.
     pub location: Location,
-    /// The function around it.
+    /// The enclosing function.
     pub function: Option<String>,
 }
 
-/// How an array is made longer.
+/// How a statement appends to an array.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AppendKind {
     /// `$push`.
@@ -141,7 +145,7 @@ pub enum AppendKind {
 }
 
 impl AppendKind {
-    /// In words.
+    /// Returns the name in messages.
     pub fn text(self) -> &'static str {
         match self {
             Self::Push => "$push",
@@ -152,43 +156,45 @@ impl AppendKind {
     }
 }
 
-/// What the statement that adds to an array, its filter or the function around it says about the array's length.
+/// What bounds the length of an array: in the appending statement, its filter or the enclosing
+/// function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cap {
     /// Nothing.
     None,
-    /// `$slice` keeps this many.
+    /// `$slice` keeps this many elements.
     Slice(i64),
-    /// The filter matches, or a test before lets through, only arrays that have room; or elements are cut off.
+    /// The filter, or a condition around the statement, allows the append only while there is room.
+    /// Or the code truncates the array.
     Length,
-    /// The same function makes the document.
+    /// The same function creates the document.
     NewDocument,
-    /// The filter names a period and the statement makes the document of a new one.
+    /// The filter selects a period, and the statement creates the document of a new period.
     Period,
-    /// Only values that stand in the code are added, or values that are looked up in a list there.
+    /// Only constants are appended, or values from a constant list.
     Constant,
     /// The same update removes elements.
     Replaced,
-    /// It cannot be told.
+    /// Unknown.
     Unknown,
 }
 
-/// Where a value comes from.
+/// The origin of a value.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Origin {
-    /// It stands in the code.
+    /// A constant.
     Constant,
     /// The request, message or event that is being handled.
     Request,
-    /// It identifies a user; the expression.
+    /// It identifies a user. Holds the expression.
     User(String),
-    /// The present time.
+    /// The current time.
     Time,
     /// A document that the same function stores, or its id.
     Stored,
-    /// An id that is made here.
+    /// A new id.
     NewId,
-    /// A document that was read.
+    /// A document that was read from the database.
     Loaded,
     /// A parameter of a function.
     Parameter {
@@ -196,17 +202,18 @@ pub enum Origin {
         function: String,
         /// The name of the parameter.
         name: String,
-        /// Its position, without the object that a method belongs to.
+        /// Its position. The receiver of a method does not count.
         index: usize,
-        /// Whether the value is a part of what is passed.
+        /// Whether the value is only a part of the argument.
         is_part: bool,
     },
-    /// Not known.
+    /// Unknown.
     Unknown,
 }
 
 impl Origin {
-    /// Where a part of a value comes from: it need not be the part that holds an id or a time.
+    /// Returns the origin of a part of a value. The part may not be the one with the id or the
+    /// time.
     pub fn part(self) -> Self {
         match self {
             Self::User(_) | Self::Time | Self::NewId | Self::Constant => Self::Unknown,
@@ -218,36 +225,36 @@ impl Origin {
     }
 }
 
-/// A statement that makes an array longer.
+/// A statement that appends to an array.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Append {
-    /// Where.
+    /// The place.
     pub place: Place,
-    /// How.
+    /// The kind of append.
     pub kind: AppendKind,
-    /// The collection (or the model), when it can be told.
+    /// The collection or model, if known.
     pub collection: Option<String>,
     /// The array.
     pub path: String,
-    /// What the statement says about the length.
+    /// What bounds the length.
     pub cap: Cap,
-    /// Where the parts of the added value come from.
+    /// The origins of the parts of the appended value.
     pub value: BTreeSet<Origin>,
-    /// Whether the value is a document.
+    /// Whether the appended value is a document.
     pub adds_document: bool,
-    /// Where the values come from that select the document.
+    /// The origins of the values that select the document.
     pub selected_by: BTreeSet<Origin>,
-    /// Whether a value that is in the array already is not added again.
+    /// Whether a value is added only if it is not in the array yet.
     pub is_unique: bool,
-    /// Whether the same update sets a field to the value that the element records, or to another one than its filter
-    /// asks for: it runs once for each change of that field.
+    /// Whether the same update changes a field to the recorded value, or to another value than the
+    /// filter requires. The append then runs once for each change of that field.
     pub records_change: bool,
     /// Whether it runs in a loop.
     pub in_loop: bool,
 }
 
 impl Append {
-    /// An append of which only the statement itself is known.
+    /// Returns an append of which only the statement is known.
     pub fn plain(place: Place, kind: AppendKind, path: String, cap: Cap) -> Self {
         Self {
             place,
@@ -265,49 +272,49 @@ impl Append {
     }
 }
 
-/// A call of a function of the project that adds to an array.
+/// A call of a project function that appends to an array.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CodeCall {
-    /// Where.
+    /// The place.
     pub place: Place,
-    /// The function, by its name.
+    /// The name of the function.
     pub callee: String,
     /// Whether the call is in a loop.
     pub in_loop: bool,
-    /// Where the arguments come from, each with its name when it has one.
+    /// The origins of the arguments, each with its name if it has one.
     pub arguments: Vec<(Option<String>, BTreeSet<Origin>)>,
 }
 
 /// A collection whose name is computed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ComputedName {
-    /// Where.
+    /// The place.
     pub place: Place,
     /// The name, with the computed parts as `{expression}`.
     pub shown: String,
-    /// Where the computed parts come from.
+    /// The origins of the computed parts.
     pub parts: BTreeSet<Origin>,
 }
 
-/// The time limit of calls to the server.
+/// A time limit of calls to the server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Deadline {
-    /// Where.
+    /// The place.
     pub place: Place,
-    /// The limit in milliseconds; `None` without one.
+    /// The limit in milliseconds. `None` means no limit.
     pub milliseconds: Option<i64>,
-    /// Whether it is in a handler of requests.
+    /// Whether it is in a request handler.
     pub in_handler: bool,
 }
 
 /// A path that an update sets.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SetPath {
-    /// Where.
+    /// The place.
     pub place: Place,
-    /// The operator, `$set`.
+    /// The operator, such as `$set`.
     pub operator: String,
-    /// The collection, when it can be told.
+    /// The collection, if known.
     pub collection: Option<String>,
     /// The path.
     pub path: String,
@@ -316,41 +323,42 @@ pub struct SetPath {
 /// A field that a model declares.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DeclaredField {
-    /// Where.
+    /// The place.
     pub place: Place,
     /// The model.
     pub model: String,
-    /// Its collection, when it can be told.
+    /// Its collection, if known.
     pub collection: Option<String>,
     /// The path.
     pub path: String,
-    /// The types it is stored with.
+    /// The types of its stored values.
     pub types: Vec<BsonType>,
-    /// What comments, validators and defaults of the declaration say about its values.
+    /// Facts about its values from comments, validators and defaults of the declaration.
     pub annotations: Vec<Annotation>,
-    /// Values it is limited to, as text.
+    /// The allowed values, as text.
     pub allowed: Vec<String>,
-    /// What a new value is made by, when that matters: `uuid4`.
+    /// The generator of new values, if it is relevant: `uuid4`.
     pub made_by: Option<String>,
     /// Whether the framework chose its name.
     pub generated: bool,
-    /// Elements it may have at most.
+    /// The maximum number of elements.
     pub max_items: Option<u64>,
-    /// Whether the library or a statement shows that documents of the model are stored. A struct that documents are only
-    /// read into may be another system's, and a deprecated field is not written any more.
+    /// Whether the library or a statement shows that documents of the model are stored. A struct
+    /// that code only reads into may belong to another system. Deprecated fields are no longer
+    /// written.
     pub is_stored: bool,
 }
 
-/// What the declaration of a field says about its values, beside their type.
+/// A fact about the values of a field from its declaration, in addition to the type.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Annotation {
-    /// A comment or a description says that a number counts minor units, such as cents.
+    /// A comment or description says that a number counts minor units, such as cents.
     MinorUnits,
-    /// A validator or a setter admits whole numbers only.
+    /// A validator or setter accepts only integers.
     WholeNumbers,
-    /// A comment, a pattern, a format or a default shows the form of a text.
+    /// A comment, pattern, format or default shows the form of a string.
     TextForm(TextForm),
-    /// A text that new documents get: `default: 'JPY'`.
+    /// The default string of new documents: `default: 'JPY'`.
     Default(String),
 }
 
@@ -360,91 +368,93 @@ pub const CURRENCIES_WITHOUT_MINOR_UNIT: [&str; 17] = [
     "VUV", "XAF", "XOF", "XPF",
 ];
 
-/// What a text with a date or a time in it holds.
+/// The content of a string with a date or time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TextForm {
     /// A date and a time: `2024-03-15T10:30:00Z`.
     Instant,
-    /// A date, a month or a day of the year without a time.
+    /// A date, a month or a day of the year, without a time.
     Day,
-    /// A time of day or a length of time.
+    /// A time of day or a duration.
     TimeOfDay,
 }
 
-/// A value that code puts into a field of a document.
+/// A value that code stores in a field of a document.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FieldValue {
-    /// Where.
+    /// The place.
     pub place: Place,
-    /// The collection, or the model.
+    /// The collection or the model.
     pub of: String,
-    /// Whether a library that knows the types of the model may convert it.
+    /// Whether a library that knows the types of the model may convert the value.
     pub is_model: bool,
-    /// The path, without positions in arrays: `items.price`.
+    /// The path without array positions: `items.price`.
     pub path: String,
-    /// What is put there.
+    /// The kind of value.
     pub kind: ValueKind,
-    /// Whether the file is a migration or another script that runs once, by hand.
+    /// Whether the file is a migration or another script that is run once by hand.
     pub in_script: bool,
 }
 
-/// What the expression of a value shows about it.
+/// What an expression shows about its value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ValueKind {
-    /// A floating-point number that may have a fraction: `9.99`, `parseFloat(text)`, `round(sum, 2)`.
+    /// A floating-point number that may have a fraction: `9.99`, `parseFloat(text)`, `round(sum,
+    /// 2)`.
     Fraction,
-    /// A whole number: `price * 100`, `Math.round(price)`, `items.length`.
+    /// An integer: `price * 100`, `Math.round(price)`, `items.length`.
     Whole,
-    /// A text that is made of a date or a time.
+    /// A string that is made from a date or a time.
     Text(TextForm),
 }
 
-/// What kind of secret it is.
+/// The kind of a secret.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SecretKind {
     /// A connection string with a password.
     ConnectionString,
-    /// A password given beside it.
+    /// A password outside a connection string.
     Password,
 }
 
-/// What makes a secret an example.
+/// Why a secret is only an example.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Placeholder {
-    /// The password is a word that people write where one is to be filled in.
+    /// The password is a common placeholder that users replace.
     Password,
-    /// The host, which is a name of documentation: no server has it.
+    /// The host is a name from documentation that no server has.
     Host(String),
 }
 
-/// A secret in clear text. The secret itself is not kept.
+/// A secret in clear text. The secret itself is not stored.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CodeSecret {
-    /// Where.
+    /// The place.
     pub place: Place,
-    /// Of which kind.
+    /// The kind.
     pub kind: SecretKind,
-    /// What tells it from others without giving it away; it is kept in memory only.
+    /// A hash that distinguishes it from other secrets without revealing it. It is kept only in
+    /// memory.
     pub mark: u64,
-    /// The text around it with the secret blotted out.
+    /// The surrounding text with the secret masked.
     pub shown: String,
-    /// Whether it is a default for when a variable of the environment is not set.
+    /// Whether it is the default for an unset environment variable.
     pub fallback: bool,
-    /// Whether it leads to this machine or a container beside it: a development set-up.
+    /// Whether it belongs to this machine or a container beside it, as in a development set-up.
     pub local: bool,
-    /// Whether it stands in a comment or in documentation.
+    /// Whether it is in a comment or in documentation.
     pub in_remark: bool,
-    /// Whether the file is an example that is filled in (`.env.example`).
+    /// Whether the file is a template that users fill in (`.env.example`).
     pub in_sample: bool,
-    /// Whether it stands in the middle of a text for people or for a language model: a message, a prompt.
+    /// Whether it is inside text for people or for a language model, such as a message or a prompt.
     pub in_prose: bool,
-    /// What in it stands for something that is filled in later.
+    /// The part that is a placeholder.
     pub placeholder: Option<Placeholder>,
-    /// Where its literal begins, when that can be replaced by a look into the environment.
+    /// The position of its literal, if a lookup of an environment variable can replace it.
     pub literal: Option<(Location, Lookup)>,
 }
 
-/// How a language looks into the environment.
+/// How a language reads an environment variable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Lookup {
     /// The expression.
@@ -453,7 +463,7 @@ pub struct Lookup {
     pub needs: Option<&'static str>,
 }
 
-/// Of what a name is.
+/// The kind of a name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[expect(missing_docs, reason = "the variants say it")]
 pub enum NameKind {
@@ -461,181 +471,185 @@ pub enum NameKind {
     Collection,
 }
 
-/// A name of a database or collection.
+/// A database or collection name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CodeName {
-    /// Where.
+    /// The place.
     pub place: Place,
-    /// Of what.
+    /// The kind of name.
     pub kind: NameKind,
-    /// The database a collection is in, when it can be told.
+    /// The database of a collection, if known.
     pub database: Option<String>,
     /// The name.
     pub name: String,
-    /// Whether something is written there.
+    /// Whether the code writes there.
     pub written: bool,
-    /// Whether the name itself stands there, rather than a variable.
+    /// Whether the code contains the name itself and not a variable.
     pub is_literal: bool,
-    /// Whether it stands in a migration or another script that runs once, by hand.
+    /// Whether it is in a migration or another script that is run once by hand.
     pub in_script: bool,
 }
 
-/// A collection that is created by a statement.
+/// A collection that a statement creates.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Creation {
-    /// Where.
+    /// The place.
     pub place: Place,
-    /// The collection; empty when it is computed.
+    /// The collection. Empty if the name is computed.
     pub collection: String,
-    /// Whether options are given that could not be read.
+    /// Whether some options could not be read.
     pub is_partial: bool,
-    /// Whether it has a validator.
+    /// Whether it gets a validator.
     pub validator: bool,
-    /// Whether it is a time series, a view or capped: validators do not apply, or seldom.
+    /// Whether it is a time series, a view or capped. Validators rarely apply to these.
     pub special: bool,
 }
 
-/// A collection that is sharded by a statement.
+/// A collection that a statement shards.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Sharding {
-    /// Where.
+    /// The place.
     pub place: Place,
     /// `db.collection`.
     pub namespace: String,
-    /// Fields in order; `true` means hashed.
+    /// The fields of the key in order; `true` means hashed.
     pub key: Vec<(String, bool)>,
 }
 
-/// A value that is read, changed in memory and written back.
+/// A value that is read, changed in memory and written back (read-modify-write).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReadThenWrite {
-    /// The write.
+    /// The place of the write.
     pub place: Place,
-    /// The read.
+    /// The line of the read.
     pub read_line: u32,
-    /// The collection or model, when it can be told.
+    /// The collection or model, if known.
     pub collection: Option<String>,
-    /// The field; empty for the whole document.
+    /// The field. Empty for the whole document.
     pub path: String,
-    /// What is done to it.
+    /// The change.
     pub change: Change,
-    /// What keeps another writer from coming between the read and the write.
+    /// What prevents another write between the read and the write.
     pub guard: Option<WriteGuard>,
 }
 
-/// What keeps another writer from coming between a read and a write.
+/// What prevents another write between a read and a write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WriteGuard {
     /// Both are in one transaction.
     Transaction,
-    /// It is saved with a session that the function was given: callers may have begun a transaction.
+    /// The write uses a session that the function received, so callers may have begun a
+    /// transaction.
     GivenSession,
-    /// The write asks for the version that was read.
+    /// The write filters by the version that was read.
     Version,
-    /// The function leaves the counting to `$inc` and sets the value in a special case.
+    /// The function uses `$inc` to count and sets the value only in a special case.
     ServerCounts,
 }
 
-/// What is done to a value between reading and writing it.
+/// How a value changes between reading and writing it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Change {
-    /// An array is cut in memory (DM-08.4).
+    /// An array is truncated in memory (DM-08.4).
     Truncated,
-    /// A number is added to or taken from.
+    /// A number is increased or decreased.
     Number,
-    /// Text is added to.
+    /// Text is appended.
     Text,
-    /// Something is added; of what type cannot be told.
+    /// Something of unknown type is added.
     Value,
-    /// The whole document is put back.
+    /// The whole document is written back.
     Document,
 }
 
-/// Documents that are counted.
+/// A call that counts documents.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CodeCount {
-    /// Where.
+    /// The place.
     pub place: Place,
-    /// The collection, when it can be told.
+    /// The collection, if known.
     pub collection: Option<String>,
-    /// Fields of the filter.
+    /// The fields of the filter.
     pub fields: Vec<String>,
-    /// Whether it is in a handler of requests.
+    /// Whether it is in a request handler.
     pub in_handler: bool,
-    /// Whether the number only says if there is any document: it is compared with 0 or 1, or is a condition by itself.
+    /// Whether the count only tests for existence: it is compared with 0 or 1, or used as a
+    /// condition.
     pub is_existence: bool,
-    /// Whether a document is stored in the same collection afterwards.
+    /// Whether the code then inserts a document into the same collection.
     pub before_insert: bool,
 }
 
-/// A pipeline that reads.
+/// A pipeline that only reads.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Pipeline {
-    /// Where.
+    /// The place.
     pub place: Place,
-    /// The collection, when it can be told.
+    /// The collection, if known.
     pub collection: Option<String>,
-    /// Collections that it joins with `$lookup`, sorted. Stages that cannot be read join nothing.
+    /// The collections that it joins with `$lookup`, sorted. Stages that cannot be read are
+    /// ignored.
     pub joined: Vec<String>,
 }
 
-/// Collections that are written in one transaction.
+/// A transaction and the collections that it writes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Transaction {
-    /// Where it begins.
+    /// The place where it begins.
     pub place: Place,
-    /// What is written in it, sorted.
+    /// The written collections, sorted.
     pub collections: Vec<String>,
 }
 
-/// A client that is made again and again.
+/// A client that is created repeatedly.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RemadeClient {
-    /// Where it is made, or where the function that makes it is called.
+    /// The place where it is created, or where the creating function is called.
     pub place: Place,
-    /// What runs again and again, in words.
+    /// The repeated code, in words.
     pub within: String,
     /// Whether that is a loop.
     pub in_loop: bool,
-    /// The function that makes it, when it is not made right here.
+    /// The function that creates it, if it is not created at this place.
     pub through: Option<String>,
 }
 
 /// A call that a driver refuses.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RefusedCall {
-    /// Where.
+    /// The place.
     pub place: Place,
-    /// What is wrong, in words.
+    /// What is wrong.
     pub what: String,
     /// What to write instead.
     pub instead: String,
-    /// What stands there, and what may stand there instead.
+    /// The current text, and its replacement.
     pub swap: (String, String),
 }
 
-/// A function of a platform that keeps no memory between calls.
+/// A serverless function, which keeps no memory between calls.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Serverless {
-    /// Where.
+    /// The place.
     pub place: Place,
-    /// The platform, in words.
+    /// The platform.
     pub platform: String,
-    /// Whether it has to do with MongoDB itself.
+    /// Whether the function itself uses MongoDB.
     pub uses_mongodb: bool,
 }
 
-/// A file that answers requests: it has handlers, or uses a web framework; or a list of libraries that names one.
+/// A file that answers requests: it has handlers or uses a web framework. Or a dependency list that
+/// names a web framework.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Serving {
     /// The file.
     pub file: String,
-    /// Whether a process of it may live for a few calls only: Next.js, functions of platforms.
+    /// Whether a process may end after a few calls, as with Next.js or serverless functions.
     pub is_short_lived: bool,
 }
 
 impl Code {
-    /// A file as it is called within the project.
+    /// Returns the path of a file within the project.
     pub fn within_project(&self, file: &str) -> String {
         let fits = |root: &&(String, String)| {
             file.strip_prefix(root.0.as_str()).is_some_and(|rest| {
@@ -657,7 +671,7 @@ impl Code {
         }
     }
 
-    /// Takes over what another file says.
+    /// Adds the facts of another file.
     pub fn absorb(&mut self, other: Self) {
         let Self {
             files,
@@ -739,14 +753,14 @@ impl Code {
         self.mentions = self.mentions.take().or(mentions);
     }
 
-    /// Whether the program asks the server whether it is there, or contacts it when it starts.
+    /// Whether the program checks whether the server is available, or connects to it at start.
     pub fn has_health_check(&self) -> bool {
         !self.health_checks.is_empty()
             || self.contacts_in.keys().any(|name| self.called_at_start.contains(name))
     }
 
-    /// Whether a file is a script that somebody starts by hand: it lies where such scripts lie, and no other file imports
-    /// it, except for scripts of that kind.
+    /// Whether users start a file by hand. It must be in a directory for scripts, and only scripts
+    /// of that kind may import it.
     pub fn is_hand_run(&self, file: &str) -> bool {
         let mut seen = BTreeSet::from([file]);
         let mut next = vec![file];
@@ -760,13 +774,13 @@ impl Code {
         true
     }
 
-    /// Whether nothing in the project takes a file in.
+    /// Whether a file is unreachable by imports.
     pub fn is_idle(&self, file: &str) -> bool {
         self.mentions.as_ref().is_some_and(|mentions| mentions.unreached.contains(file))
     }
 
-    /// Whether what stands at a place never runs, as far as all files of the project show: nothing takes its file in, or
-    /// it is in a method that nobody calls, or that only such methods call.
+    /// Whether code is unreachable, judging by all files of the project. Its file is not imported,
+    /// or it is in a method that only unreachable methods call.
     pub fn is_never_run(&self, place: &Place) -> bool {
         let Some(mentions) = &self.mentions else { return false };
         let file = &place.location.file;
@@ -779,7 +793,7 @@ impl Code {
         if !method.is_some_and(|method| method.file == *file && method.name == *name) {
             return false;
         }
-        // Back from the method over those that call it, until one is called from elsewhere.
+        // Follow the callers of the method until one of them is reachable.
         let mut known = BTreeSet::from([name]);
         let mut ways = vec![name];
         while let Some(name) = ways.pop() {
@@ -794,13 +808,14 @@ impl Code {
         true
     }
 
-    /// Whether a model declares everything its documents may have, and not what a path begins with: it is not stored.
+    /// Whether a field is not stored: the model declares all fields of its documents, but not the
+    /// first part of this path.
     pub fn is_not_stored(&self, collection: Option<&str>, path: &str) -> bool {
         let Some(collection) = collection else { return false };
         if self.closed_models.get(collection) != Some(&true) {
             return false;
         }
-        /// What declares less is a sketch, of which nobody can say what it leaves out.
+        /// A model with fewer fields is probably incomplete.
         const DECLARED: usize = 4;
         fn first(path: &str) -> &str {
             path.split(['.', '[']).next().unwrap_or_default()
@@ -815,8 +830,8 @@ impl Code {
             && !self.fields.iter().any(|f| f.model == collection && first(&f.path) == wanted)
     }
 
-    /// Values that code puts into a field of a model. Structs and classes may spell it otherwise than documents do:
-    /// `CreatedAt` is `created_at`.
+    /// Returns values that code stores in a field of a model. The spelling may differ between code
+    /// and documents: `CreatedAt` is `created_at`.
     pub fn values_of(&self, field: &DeclaredField) -> impl Iterator<Item = &FieldValue> {
         let path = plain_path(&field.path);
         self.field_values.iter().filter(move |value| {
@@ -835,7 +850,7 @@ impl Code {
     }
 }
 
-/// A path in small letters, without positions and underscores.
+/// Returns a path in lower case, without positions and underscores.
 fn plain_path(path: &str) -> String {
     path.replace(['_', '[', ']'], "").to_ascii_lowercase()
 }

@@ -156,7 +156,7 @@ impl ValidationLevel {
         }
     }
 
-    /// The one that a word stands for.
+    /// Returns the level with MongoDB's word.
     pub fn parse(word: &str) -> Option<Self> {
         [Self::Off, Self::Strict, Self::Moderate].into_iter().find(|one| one.name() == word)
     }
@@ -182,7 +182,7 @@ impl ValidationAction {
         }
     }
 
-    /// The one that a word stands for.
+    /// Returns the action with MongoDB's word.
     pub fn parse(word: &str) -> Option<Self> {
         [Self::Error, Self::Warn, Self::ErrorAndLog].into_iter().find(|one| one.name() == word)
     }
@@ -241,7 +241,7 @@ impl IndexKey {
         Self { path: path.into(), kind: DirectionKind::Ascending }
     }
 
-    /// A field as the word of a shard key says: hashed, or ascending.
+    /// Returns a field of a shard key: hashed or ascending.
     pub fn sharded((path, hashed): &(String, bool)) -> Self {
         let kind = if *hashed { DirectionKind::Hashed } else { DirectionKind::Ascending };
         Self { path: path.clone(), kind }

@@ -455,9 +455,10 @@ pub struct Draft {
     pub locations: Vec<Location>,
     /// Changes of text files that fix it.
     pub edits: Vec<Edit>,
-    /// How the connection string is to change.
+    /// How the connection string must change.
     pub uri: Vec<UriChange>,
-    /// What its advice does to fields of its collection beside what the steps of its remedy do.
+    /// Changes that the advice makes to fields of its collection, in addition to the steps of its
+    /// remedy.
     pub changes: Vec<FieldChange>,
     /// True if the finding is likely but not proven.
     pub pedantic: bool,
@@ -503,7 +504,7 @@ impl Draft {
         self.data("pedantic", true)
     }
 
-    /// Says what the advice does to a field where no step of the remedy does it.
+    /// Adds a change of a field that no step of the remedy makes.
     #[must_use]
     pub fn change(mut self, change: FieldChange) -> Self {
         self.changes.push(change);
@@ -543,8 +544,8 @@ impl Draft {
         self
     }
 
-    /// Says how the connection string is to change, also in the figure `change`. `connect check` makes these changes,
-    /// so a rule says them only where its advice leaves nothing to decide.
+    /// Sets the changes of the connection string, and the figure `change`. `connect check` applies
+    /// these changes, so a rule may only set them if the advice needs no decision.
     #[must_use]
     pub fn uri(mut self, changes: impl Into<Vec<UriChange>>) -> Self {
         self.uri = changes.into();
@@ -552,7 +553,7 @@ impl Draft {
         self.data("change", told)
     }
 
-    /// What its advice does to fields: what its steps do, and what it says beside them.
+    /// Returns all changes that the advice makes to fields, by its steps and in addition to them.
     pub fn all_changes(&self) -> Vec<FieldChange> {
         let mut all: Vec<FieldChange> =
             self.fix.iter().flat_map(|fix| fix.steps()).flat_map(Step::changes).collect();

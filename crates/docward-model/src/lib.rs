@@ -1,9 +1,9 @@
 //! The data types of Docward: what was observed ([`Evidence`], [`Profile`]), what is checked
 //! ([`RuleMeta`], [`Settings`]) and what is reported ([`Finding`], [`Report`]).
 //!
-//! Plain data. No IO, no clock. Evidence can be serialized as it is (evidence files have a
-//! version); `docward-report` defines the output formats of reports, so that they do not depend on
-//! these types.
+//! This crate contains only data: no IO, no clock. Evidence is serialized as it is, and evidence
+//! files have a version. `docward-report` defines the output formats of reports, so that these do
+//! not depend on the types here.
 
 mod bson_type;
 mod catalogue;

@@ -1,4 +1,4 @@
-//! Steps of remedies as statements for mongosh: the only place that writes them.
+//! Formats the steps of remedies as mongosh statements. No other module does this.
 
 use crate::{
     BsonType, Conversion, DirectionKind, EpochUnit, FieldPath, GrantedRole, IndexKey, Look,
@@ -6,7 +6,7 @@ use crate::{
     shell::{collection, database, key, quote, quoted_key, value},
 };
 
-/// The statement that takes a step. A part in angle brackets is for a person to fill in.
+/// Returns the statement for a step. Users replace parts in angle brackets.
 pub fn statement(step: &Step) -> String {
     match step {
         Step::RenameFields { namespace, renames, only_where_free } => {
@@ -29,7 +29,7 @@ pub fn statement(step: &Step) -> String {
                 false => "\"$$this.k\"",
             };
             let each = match value {
-                // The key comes last: what it says must not give way to a field of that name.
+                // The key comes last, so that it wins over a field with the same name.
                 None => format!("{{$mergeObjects: [\"$$this.v\", {{{}: {of_key}}}]}}", key(name)),
                 Some(value) => format!("{{{}: {of_key}, {}: \"$$this.v\"}}", key(name), key(value)),
             };
@@ -59,7 +59,7 @@ pub fn statement(step: &Step) -> String {
             let array = Split { path, into, parent_id, own_id, objects: *elements_are_objects };
             format!("{}.aggregate({})", collection(namespace), array.pipeline())
         }
-        // `$out` would replace a collection of that name that was not seen.
+        // `$out` would replace an existing collection with this name.
         Step::CopyCollection { namespace, to } => format!(
             "{}.aggregate([{{$merge: {{into: {{db: {}, coll: {}}}, whenMatched: \"fail\"}}}}])",
             collection(namespace),
@@ -126,7 +126,7 @@ pub fn statement(step: &Step) -> String {
     }
 }
 
-/// A call of a collection with one name.
+/// Returns a method call with a single name as its argument.
 fn call(namespace: &Namespace, method: &str, name: &str) -> String {
     format!("{}.{method}({})", collection(namespace), quote(name))
 }
@@ -158,7 +158,7 @@ fn rename(namespace: &Namespace, renames: &[Rename], only_where_free: bool) -> S
     update_many(namespace, &format!("{{{filter}}}"), &format!("{{$rename: {{{to_new}}}}}"))
 }
 
-/// A path as a key.
+/// Returns a path as a key.
 fn name(path: &FieldPath) -> String {
     quoted_key(&path.dotted())
 }
@@ -217,7 +217,7 @@ fn convert(
     )
 }
 
-/// The new value of a place, with what surrounds it.
+/// Returns the new value of a path and of the objects around it.
 fn within(
     parts: &[Part<'_>],
     at: &str,
@@ -244,7 +244,7 @@ fn within(
     }
 }
 
-/// The new value of `old`, an expression.
+/// Returns the new value of `old`, an expression.
 fn converted(conversion: &Conversion, to: &[BsonType], from: &[BsonType], old: &str) -> String {
     match conversion {
         Conversion::Cast { inner, epoch, reads_words, empty_to_null } => {
@@ -258,7 +258,7 @@ fn converted(conversion: &Conversion, to: &[BsonType], from: &[BsonType], old: &
                     let inside = format!("{}.{inner}\"", old.trim_end_matches('"'));
                     format!("{{$cond: [{}, {inside}, {old}]}}", is("object"))
                 }
-                // Dates are made of milliseconds, and of longs.
+                // `$toDate` needs milliseconds as a long.
                 (None, Some(unit)) => {
                     let factor = if *unit == EpochUnit::Seconds { 1000 } else { 1 };
                     format!(
@@ -305,7 +305,7 @@ fn converted(conversion: &Conversion, to: &[BsonType], from: &[BsonType], old: &
     }
 }
 
-/// The elements of an array as documents.
+/// Copies the elements of an array into separate documents.
 struct Split<'a> {
     path: &'a FieldPath,
     into: &'a str,
@@ -321,8 +321,8 @@ impl Split<'_> {
         let position =
             if dotted.split('.').next() == Some("elementNo") { "elementAt" } else { "elementNo" };
         let old = quote(&format!("${dotted}"));
-        // Elements of two parents may have the same `_id`, and elements without one would be added again
-        // by a second run: parent and position are unique and stay the same.
+        // Elements of two parents may have the same `_id`, and a second run would insert elements
+        // without an `_id` again. The parent's id and the position are unique and stable.
         let ids = format!("_id: {{{parent}: \"$_id\", no: \"${position}\"}}, {parent}: \"$_id\"");
         let body = if self.objects {
             let own = self.own_id.as_ref().map_or_else(String::new, |name| {
@@ -381,7 +381,7 @@ fn shard_key(keys: &[IndexKey]) -> String {
     format!("{{ {} }}", index_keys(keys))
 }
 
-/// The options that name the simple collation.
+/// Returns the option that sets the simple collation.
 fn simple(has_collation: bool, before: &str) -> String {
     match has_collation {
         true => format!("{before}, {{ collation: {{ locale: \"simple\" }} }}"),
@@ -482,7 +482,7 @@ mod tests {
                 r#"{OWN}.updateMany({{"a": {{$exists: true}}, "b": {{$exists: false}}}}, {{$rename: {{"a": "b"}}}})"#
             )
         );
-        // As a plain key it would be the prototype.
+        // As a plain key, this name would set the prototype.
         assert!(step(vec![rename("__proto__", "b")], false).contains(r#"["__proto__"]: "b""#));
     }
 

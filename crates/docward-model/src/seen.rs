@@ -150,7 +150,8 @@ mod tests {
         assert_eq!((cut.confidence, cut.of_all()), (0.4, None));
     }
 
-    /// The interval holds in at least about 95 of 100 samples, also for rare things in small collections.
+    /// The interval must hold in at least about 95 of 100 samples, also for rare properties in
+    /// small collections.
     #[test]
     fn the_interval_holds_as_often_as_it_says() {
         let mut state = 7_u64;

@@ -104,7 +104,7 @@ pub struct NamespaceOverride {
     pub pattern: NamespacePattern,
     /// Rules switched off there (codes, families or names).
     pub ignore: Vec<String>,
-    /// Rules that this entry, or an earlier one, would switch off and that stay on.
+    /// Rules that stay on although this entry, or an earlier one, would switch them off.
     pub select: Vec<String>,
     /// Settings by rule code.
     pub rules: BTreeMap<String, RuleSettings>,

@@ -1,5 +1,6 @@
-//! The limit on connections to one server, shared by the pools of all users. When a pool has to wait, the guard closes an
-//! idle connection of another pool, or a busy one of a pool that has at least two more, as soon as its command ends.
+//! The limit on connections to one server, shared by the pools of all users. When a pool has to
+//! wait, the guard closes a connection of another pool. It closes an idle connection first. A pool
+//! that has at least two connections more also loses a busy one, as soon as its command ends.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 

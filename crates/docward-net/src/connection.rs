@@ -118,7 +118,8 @@ impl OpenError {
         matches!(self, Self::Login(_) | Self::Refused { .. })
     }
 
-    /// Marks an error during the login as a refusal, unless it says that the server changes its state.
+    /// Marks an error during the login as a refusal, unless the error says that the server changes
+    /// its state.
     fn of_login(self) -> Self {
         match self {
             Self::Server { code, errmsg } if !STATE_CHANGES.contains(&code) => {
@@ -239,7 +240,7 @@ impl Connection {
         Ok(frame)
     }
 
-    /// Whether the connection cannot be used: the server closed it, or sent bytes that nothing asked for.
+    /// Whether the connection cannot be used: the server closed it, or sent unexpected bytes.
     pub fn is_stale(&self) -> bool {
         self.frames.has_more() || self.frames.stream().is_stale()
     }

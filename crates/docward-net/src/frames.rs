@@ -105,12 +105,14 @@ impl Frames {
                 if self.input.len() >= length {
                     let frame = self.input.split_to(length);
                     if length > MOST_STEP {
-                        // Otherwise the connection keeps a buffer of the size of its largest message.
+                        // Without this, the connection would keep a buffer of the size of its
+                        // largest message.
                         self.input = BytesMut::from(&self.input[..]);
                     }
                     return Ok(Some(frame));
                 }
-                // The buffer at most doubles: a peer must not cause a large allocation by a declared length alone.
+                // The buffer at most doubles. A peer must not cause a large allocation merely by
+                // declaring a length.
                 let before = self.input.len();
                 let step = before.clamp(STEP, MOST_STEP).min(length - before);
                 if !self.more(step).await? {

@@ -31,7 +31,7 @@ pub use tls::{TlsClient, TlsError, TlsServer};
 pub fn nonce() -> String {
     use base64::Engine;
     let mut bytes = [0; 24];
-    // A login with a predictable nonce is not safe, so this must not go on.
+    // A login with a predictable nonce is not safe, so the process must stop here.
     getrandom::fill(&mut bytes).expect("the system has randomness");
     base64::engine::general_purpose::STANDARD.encode(bytes)
 }

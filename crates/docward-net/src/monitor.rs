@@ -36,8 +36,8 @@ pub(crate) trait Observer: Send + Sync + 'static {
     fn failed(self: &Arc<Self>, member: &Member, error: &str);
 }
 
-/// Starts the tasks that monitor a server. `clock` is the zero of [`Server::updated_ms`], the same for all servers,
-/// because their replication lag is compared.
+/// Starts the tasks that monitor a server. `clock` is the zero of [`Server::updated_ms`]. All
+/// servers use the same zero, because their replication lag is compared.
 pub(crate) fn start(
     observer: Weak<impl Observer>,
     member: &Arc<Member>,
@@ -62,7 +62,8 @@ async fn watch(
         let asked = Instant::now();
         let said = tokio::select! {
             said = watched.ask(&member, &opener, heartbeat) => said,
-            // The awaited reply may take until the next heartbeat, so a new connection gets an answer now.
+            // The awaited reply may only arrive at the next heartbeat. A new connection gets an
+            // answer at once.
             () = member.wake.notified(), if watched.streams => {
                 watched = Watched::default();
                 sleep_until(asked + LEAST_PAUSE).await;

@@ -1,5 +1,6 @@
-//! A pool of connections to one server as one user. It reuses the connection that was used last, so that the others
-//! become idle and are closed. Commands wait in a queue that serves clients in turn.
+//! A pool of connections to one server as one user. It reuses the most recently used connection, so
+//! that the others become idle and are closed. Commands wait in a queue that serves clients in
+//! turn.
 //!
 //! The pool is generic over the connection type, so that tests need neither servers nor real time.
 
@@ -45,7 +46,8 @@ pub trait Manage: Send + Sync + 'static {
         false
     }
 
-    /// Whether a waiting pool has at least two connections fewer. Then a connection is closed even if commands wait here.
+    /// Whether a waiting pool has at least two connections fewer. A connection is then closed even
+    /// if commands wait in this pool.
     fn is_unfair(&self, _open: usize) -> bool {
         false
     }
@@ -141,7 +143,7 @@ pub enum Denied<E: std::fmt::Display> {
     Closed,
 }
 
-/// A connection that was idle for this long is checked before use.
+/// A connection that was idle for longer than this is checked before use.
 const LOOK_AFTER: Duration = Duration::from_secs(30);
 
 struct Slot<C> {

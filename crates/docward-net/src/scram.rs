@@ -33,7 +33,7 @@ impl Mechanism {
         }
     }
 
-    /// Returns the mechanism with a name, or `None` if it is not supported.
+    /// Returns the mechanism with the given name, or `None` if it is not supported.
     pub fn of(name: &str) -> Option<Self> {
         [Self::Sha1, Self::Sha256].into_iter().find(|mechanism| mechanism.name() == name)
     }
@@ -172,7 +172,7 @@ impl Keys {
     }
 }
 
-/// What a server stores to verify a password: it cannot be used to log in.
+/// What a server stores to verify a password. It cannot be used to log in.
 #[derive(Clone)]
 pub struct Verifier {
     mechanism: Mechanism,
@@ -396,7 +396,8 @@ impl ServerLogin {
         if part(without, 'r') != Some(&self.nonce) {
             return Err(Refused::Malformed("the nonce does not match"));
         }
-        // The base64 of `n,,` and `y,,`: the client does not use channel binding.
+        // `biws` and `eSws` are the base64 of `n,,` and `y,,`: the client does not use channel
+        // binding.
         if !matches!(part(without, 'c'), Some("biws" | "eSws")) {
             return Err(Refused::ChannelBinding);
         }

@@ -23,7 +23,7 @@ pub enum Mode {
 }
 
 impl Mode {
-    /// Returns the mode with a name, or `None` if there is none.
+    /// Returns the mode with the given name, or `None` if there is none.
     pub fn of(word: &str) -> Option<Self> {
         Some(match word {
             "primary" => Self::Primary,

@@ -68,7 +68,8 @@ pub fn tune(stream: &TcpStream) -> io::Result<()> {
 }
 
 impl Stream {
-    /// Waits until there are bytes to read. Returns at once for TLS, which needs a buffer to tell.
+    /// Waits until there are bytes to read. Returns at once for TLS, because only a read can tell
+    /// whether decrypted bytes are available.
     pub async fn readable(&self) -> io::Result<()> {
         match self {
             Self::Plain(stream) => stream.readable().await,
@@ -86,7 +87,8 @@ impl Stream {
                 Self::Unix(stream) => stream.ready(Interest::READABLE).await,
             };
             match ready {
-                // A TLS `close_notify`, or the next command: only polling tells when the socket is closed.
+                // The unread data may be a TLS `close_notify` or the next command. Only polling
+                // shows when the socket is closed.
                 Ok(ready) if !ready.is_read_closed() => sleep(POLL).await,
                 _ => return,
             }
@@ -100,7 +102,7 @@ impl Stream {
         crate::tls::subject(shown)
     }
 
-    /// Whether an idle connection cannot be used: the peer closed it, or sent bytes that nothing asked for.
+    /// Whether an idle connection cannot be used: the peer closed it, or sent unexpected bytes.
     pub fn is_stale(&self) -> bool {
         let mut byte = [0];
         let peeked = match self {
@@ -178,7 +180,7 @@ mod tests {
             (Stream::Plain(tcp.1.unwrap().0), Stream::Plain(tcp.0.unwrap())),
         ];
         for (ours, mut theirs) in pairs {
-            // Like a TLS client that shuts down cleanly.
+            // A TLS client that shuts down cleanly does the same.
             theirs.write_all(b"close_notify").await.unwrap();
             assert!(timeout(Duration::from_millis(10), ours.left()).await.is_err());
             drop(theirs);

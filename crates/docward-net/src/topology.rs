@@ -94,7 +94,7 @@ impl TopologyVersion {
         Some(Self { process, counter: version.get_i64("counter").ok()? })
     }
 
-    /// Whether `other` is of the same process and not newer.
+    /// Whether `other` belongs to the same process and is not newer.
     pub fn covers(self, other: Self) -> bool {
         self.process == other.process && self.counter >= other.counter
     }
@@ -363,7 +363,7 @@ impl Topology {
     /// Returns the topology with exactly the routers that DNS lists now.
     pub fn with_routers(&self, routers: &BTreeSet<Address>) -> Self {
         let mut next = self.clone();
-        // The members of a replica set are those of its configuration.
+        // DNS does not decide the members of a replica set: they are those of its configuration.
         if !matches!(self.kind, TopologyKind::Sharded | TopologyKind::Unknown) {
             return next;
         }

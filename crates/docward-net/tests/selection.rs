@@ -1,4 +1,4 @@
-//! The case files of the drivers' specifications of server selection and of the greatest staleness.
+//! Runs the case files of the drivers' specifications of server selection and of maximum staleness.
 
 #![allow(
     clippy::unwrap_used,

@@ -2,8 +2,8 @@
 //! compared.
 //!
 //! Numbers hash by value regardless of their type, because MongoDB compares them by value. Text
-//! that represents an ObjectId, a UUID or an integer hashes like that value with [`SPELLED`] mixed
-//! in, so that a reference stored as text can be matched with the ids.
+//! that represents an ObjectId, a UUID or an integer hashes like that value, with [`SPELLED`] mixed
+//! in. A reference that is stored as text can therefore be matched with the ids.
 
 /// Mixed into the hash of text that represents a value of another type. Samples keep the smallest
 /// hashes, so the upper half of the hash stays unchanged: a text is in a sample if its value is.

@@ -1,11 +1,15 @@
 //! Links between collections: fields that contain another collection's `_id`s or unique keys, and
 //! fields copied next to them.
 //!
-//! Each collection provides a small [`Links`]: its ids (those with the smallest hashes), samples of
-//! its unique keys and of its reference-like fields drawn by the same hash, and a sample of its
-//! rows. [`relate`] then compares them. Two samples of large collections have hardly any documents
-//! in common, so the ids that some documents contain are looked up in the other collection, which
-//! gives a [`Lookup`]. Everything is bounded.
+//! Each collection provides a small [`Links`]:
+//!
+//! - its ids (those with the smallest hashes)
+//! - samples of its unique keys and of its reference-like fields, drawn by the same hash
+//! - a sample of its rows
+//!
+//! [`relate`] then compares them. Two samples of large collections have hardly any documents in
+//! common. The ids that some documents contain are therefore looked up in the other collection,
+//! which gives a [`Lookup`]. Everything is bounded.
 
 use std::collections::BTreeMap;
 
@@ -117,7 +121,7 @@ impl KeyField {
 
 /// Words that name a key: `code`, `station.code`, `stationCode`.
 const KEYS: &[&str] = &["code", "key", "no", "number", "sku", "slug"];
-/// Those of them that are also written without a separator: `stationcode`.
+/// The words that are also written without a separator, such as `stationcode`.
 const JOINED: &[&str] = &["code", "key"];
 
 /// Returns whether the name of a field is that of a key in its own collection: `code`, `no`,
@@ -192,8 +196,8 @@ pub struct Lookup {
 pub const MANY: usize = 200;
 
 impl Links {
-    /// The fields whose values are worth looking up among the `_id`s of another collection; with
-    /// many collections only those whose names contain that of the target.
+    /// Returns whether a field's values should be looked up among the `_id`s of another collection.
+    /// With many collections, only a field whose name contains that of the target qualifies.
     pub fn may_refer(
         &self,
         from: &Namespace,

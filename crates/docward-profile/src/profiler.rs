@@ -1,7 +1,7 @@
 //! Documents in, statistics out: one pass, bounded memory, mergeable.
 //!
 //! This is the hot path of every audit. Work per value is limited to a few nanoseconds: the place
-//! is predicted and compared, text is hashed and checked for ASCII in one pass, and distinct values
+//! is predicted and compared, and text is hashed and checked for ASCII in one pass. Distinct values
 //! cost one comparison once their sample is full. Work that needs a whole document at once is
 //! limited to a sample of documents (`rows`).
 

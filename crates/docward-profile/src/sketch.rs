@@ -2,10 +2,14 @@
 //!
 //! Values are hashed; the `k` smallest hashes are kept, each with the number of its occurrences.
 //! The bound only decreases, so a kept value has been kept since its first occurrence, and its
-//! count is exact. One small table thus gives the number of distinct values (relative error about
-//! 1/√k), the distribution of their frequencies and membership tests against other collections, and
-//! exact results while there are at most `k` values. Merging is exact and independent of order,
-//! which HyperLogLog with heavy hitters is not.
+//! count is exact. One small table thus gives three results:
+//!
+//! - the number of distinct values (relative error about 1/√k)
+//! - the distribution of their frequencies
+//! - membership tests against other collections
+//!
+//! The results are exact while there are at most `k` values. Merging is exact and independent of
+//! order, which HyperLogLog with heavy hitters is not.
 
 use serde::{Deserialize, Serialize};
 

@@ -274,8 +274,8 @@ fn pt_poly_1_the_field_that_predicts_the_shape_is_found() {
     assert_eq!(discriminator.accuracy, 1.0);
 }
 
-/// Of very many ids a sample by hash is kept: text that represents an id has to be in it if the id
-/// is.
+/// With very many ids, a sample by hash is kept. A string that represents an id must be in the
+/// sample if the id is.
 #[test]
 fn pt_ref_1_dm_09_6_ids_written_as_text_are_found_among_very_many() {
     let users: Vec<_> = (0..200_000i32).map(|i| doc! { "_id": i }).collect();

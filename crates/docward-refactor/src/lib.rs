@@ -4,9 +4,12 @@
 //! waits for a majority, is recorded so that it can be undone, and does nothing if it is already in
 //! place.
 //!
-//! Read on: `operator` (the connection, and the privileges of the account), `validator` (validators
-//! and the ladder of RF-19), `undo` (the state before a change), `cost` (the cost of validation for
-//! writes).
+//! The modules:
+//!
+//! - `operator`: the connection, and the privileges of the account
+//! - `validator`: validators and the ladder of RF-19
+//! - `undo`: the state before a change
+//! - `cost`: the cost of validation for writes
 
 mod cost;
 mod operator;

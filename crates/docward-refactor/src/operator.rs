@@ -200,8 +200,8 @@ impl Operator {
         self.runtime.block_on(async { database.run_command(command).await })
     }
 
-    /// The same for a long operation, which the user can stop. The connection is then closed, and
-    /// the server aborts too.
+    /// Runs a long operation that the user can stop. Stopping closes the connection, and the server
+    /// then aborts the operation too.
     pub(crate) fn run_unless(
         &self,
         database: &str,

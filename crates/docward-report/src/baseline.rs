@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 /// The reason why a text is not a baseline.
 #[derive(Debug, thiserror::Error)]
 pub enum BaselineFault {
-    /// Not JSON, or of another structure.
+    /// The file is not JSON or has another structure.
     #[error("is not a baseline: {0}")]
     Shape(#[from] serde_json::Error),
     /// Written by a newer Docward.

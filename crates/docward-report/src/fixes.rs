@@ -91,7 +91,7 @@ fn only_shows(finding: &Finding) -> bool {
     steps(finding).iter().any(|step| matches!(step, Step::Inspect { .. }))
 }
 
-/// What mongosh can run; other proposals are commands for a shell.
+/// Returns the steps that mongosh can run. Other proposals are shell commands.
 fn steps(finding: &Finding) -> &[Step] {
     finding.fix.as_ref().map_or(&[], Fix::steps)
 }

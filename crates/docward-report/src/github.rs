@@ -51,7 +51,8 @@ fn checklist(report: &Report, out: &mut String) {
 fn findings(report: &Report, errors_before: usize, out: &mut String) {
     let mut rest = Vec::new();
     for severity in Severity::ALL {
-        // As many of each kind as GitHub shows; the final notice needs a place, too.
+        // The maximum number of annotations of each kind that GitHub shows. One is reserved for the
+        // final notice.
         let room = match severity {
             Severity::Error => SHOWN - errors_before,
             Severity::Warn => SHOWN - 1,

@@ -39,7 +39,7 @@ pub(crate) fn lint(report: &Report, options: &TerminalOptions) -> String {
             page.section(severity, &mut out);
         }
     }
-    // Whatever is left out, the reason of a failure is printed.
+    // The reason of a failure is always printed, even if other findings are left out.
     problems(report, options.width, page.paint, &mut out);
     if !options.quiet {
         page.fixed(&mut out);

@@ -335,8 +335,8 @@ pub(crate) fn cell(text: &str) -> String {
     escaped(text).replace('|', "\\|")
 }
 
-/// Escapes text except for code spans: names come from data, and must neither become tags nor
-/// mention users. A span is the text between two single backticks; other backticks are literals.
+/// Escapes text except for code spans. Names come from data, and must not become tags or mention
+/// users. A span is the text between two single backticks; other backticks are literals.
 pub(crate) fn escaped(text: &str) -> String {
     let text = plain(text).replace('\n', " ");
     let mut out = String::with_capacity(text.len());

@@ -35,8 +35,9 @@ pub(crate) fn by_rule(report: &Report) -> Vec<OfRule<'_>> {
     rules
 }
 
-/// The rules to fix first: by the consequence of not fixing them, so hygiene comes last whatever
-/// its severity. No area takes more than [`OF_AREA`] of the places while others have findings.
+/// Returns the rules to fix first, by the consequence of not fixing them. Hygiene therefore comes
+/// last, whatever its severity. While other areas have findings, no area has more than [`OF_AREA`]
+/// places.
 pub(crate) fn fix_first<'a, 'r>(rules: &'r [OfRule<'a>]) -> Vec<&'r OfRule<'a>> {
     let mut ordered: Vec<&OfRule<'_>> = rules.iter().collect();
     ordered.sort_by_key(|rule| rule.first.area == Area::Hygiene);

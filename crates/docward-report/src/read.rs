@@ -13,7 +13,7 @@ use serde_json::{Map, Value};
 /// The reason why a text is not a report.
 #[derive(Debug, thiserror::Error)]
 pub enum ReportFault {
-    /// Not JSON, or of another structure.
+    /// The file is not JSON or has another structure.
     #[error("is not a report (`docward audit … --format json` writes one): {0}")]
     Shape(#[from] serde_json::Error),
     /// Written by a newer Docward.

@@ -227,7 +227,7 @@ fn figures(verdict: &KeyVerdict) -> String {
     parts.join(" · ")
 }
 
-/// The same as JSON, version 1.
+/// Formats shard key reports as JSON, version 1.
 pub fn shard_keys_json(reports: &[KeyReport], problems: &[Problem]) -> String {
     let reports: Vec<Value> = reports
         .iter()

@@ -52,7 +52,7 @@ pub(crate) fn terminal(report: &Report, options: &TerminalOptions) -> String {
             );
         }
     }
-    // Whatever is left out, the reason of a failure is printed.
+    // The reason of a failure is always printed, even if other findings are left out.
     problems(report, options.width, page.paint, &mut out);
     if !options.quiet {
         page.accepted(&mut out);

@@ -10,7 +10,7 @@ pub enum Expand {
     No,
     /// All are written out.
     All,
-    /// Those of these rules (codes or names) are written out.
+    /// Findings of these rules (codes or names) are written out.
     Rules(Vec<String>),
 }
 

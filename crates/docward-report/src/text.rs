@@ -63,7 +63,8 @@ pub(crate) fn plain(text: &str) -> String {
         .collect()
 }
 
-/// The same on one line: a name must not begin a new line.
+/// Does the same as [`plain`] and keeps the text on one line, so that a name cannot begin a new
+/// line.
 pub(crate) fn line(text: &str) -> String {
     plain(text).replace('\n', "\u{fffd}")
 }

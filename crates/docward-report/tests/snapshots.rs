@@ -132,8 +132,8 @@ fn review(report: &Report, format: Format) -> String {
     rendered(report, format, View::Checklist, options(Expand::No))
 }
 
-/// The report compared with one in which a finding had a lower severity, one had another message,
-/// one is gone and one could not be checked; with a finding in a file.
+/// The report compared with an earlier one. In the earlier one, a finding had a lower severity, one
+/// had another message, one was fixed since and one could not be checked. One finding is in a file.
 fn compared() -> Report {
     let mut report = report();
     report.problems.clear();

@@ -38,7 +38,7 @@ use value::{OBJECT, Raw};
 #[derive(Debug)]
 pub struct Schema {
     root: Node,
-    /// The same schema as conditions, for explanations.
+    /// The schema as conditions, for explanations.
     rules: Expr,
 }
 

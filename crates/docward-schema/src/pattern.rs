@@ -1,6 +1,6 @@
-//! Regular expressions, by the library of servers from 6.1 on, in a newer version restricted to the
-//! behaviour of theirs. 6.0 and older use its predecessor, which accepts and matches the same
-//! except for rare cases; its messages for invalid patterns differ.
+//! Regular expressions. Docward uses a newer version of the library of servers from 6.1 on,
+//! restricted to the behaviour of theirs. Older servers use the predecessor of that library. It
+//! differs only in rare cases and in its messages for invalid patterns.
 
 use crate::SchemaFault;
 

@@ -8,7 +8,7 @@ use crate::generate::{self, Dice, bytes, schema, setting};
 use bson::{Bson, Document, doc};
 use docward_schema::{Containment, Validator, as_stored, compare};
 
-/// The same schema with something removed, added or replaced.
+/// Returns the schema with something removed, added or replaced.
 fn altered(dice: &mut Dice, schema: &Document, depth: u32) -> Document {
     let mut out = schema.clone();
     for _ in 0..1 + dice.roll(2) {

@@ -1,5 +1,5 @@
-//! Generates documents of declared shapes and sizes. The same seed gives the same bytes, and a
-//! child is the same however it is stored.
+//! Generates documents of declared shapes and sizes. The same seed gives the same bytes. A child is
+//! the same in every alternative.
 
 use docward_design::{Figure, Kinds, Link, Origin, Planned, Predictor, Way, quantile};
 use docward_model::{BsonType, Spread};
@@ -46,7 +46,7 @@ pub(crate) struct Field {
     pub(crate) name: String,
     pub(crate) kind: BsonType,
     is_id: bool,
-    /// The same in every shape that has a field of this name.
+    /// Equal in every shape that has a field with this name.
     salt: u64,
     lengths: Vec<usize>,
     items: Vec<usize>,

@@ -297,8 +297,8 @@ pub(crate) async fn found(
     Ok(())
 }
 
-/// The same, with the totals. If results are selected by an order without an index, the server
-/// reads all of them.
+/// Reads the results of a query. Returns the filter and the totals for [`look_at_rest`]: if the order
+/// has no index, the server reads more documents than the query returns.
 pub(crate) async fn picked_of(
     from: &Collection<RawDocumentBuf>,
     filter: Document,

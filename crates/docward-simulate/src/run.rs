@@ -43,8 +43,8 @@ pub fn scratch_name() -> String {
     format!("docward_simulate_{}_{}", std::process::id(), &unique[unique.len() - 6..])
 }
 
-/// Simulates in a database of this name, and always drops it, unless it is to be kept. The
-/// second value is the reason why it could not be dropped.
+/// Simulates in a database with this name. Drops the database afterwards, unless the user wants to
+/// keep it. The second value is the reason why it could not be dropped.
 pub fn simulate(
     operator: &Operator,
     plan: &SimulationPlan<'_>,

@@ -783,8 +783,8 @@ impl Subject for Shared<'_, '_> {
         let (mut cost, moved) = match operation {
             Operation::Read(read, plan) => self.read_once(read, &plan, rng).await?,
             Operation::Write(_, _, plans) => {
-                // Of an insert and an update, the update is executed: a new child would be linked
-                // to parents that already have their children.
+                // If a write inserts or updates, the update is executed. A new child would be
+                // linked to parents that already have their children.
                 let (write, plan) = &plans[plans.len() - 1];
                 self.write_once(write, plan, rng).await?
             }

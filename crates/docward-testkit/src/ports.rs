@@ -1,9 +1,9 @@
 //! Reserves ports for one server as long as its test needs them, even while the server is down.
 //!
 //! A port that the system selects can be assigned to another process between two starts of a
-//! server, and a test that expects no answer there would then reach another test's server. So every
-//! port is reserved as long as it is used: by a UDP socket with the same number, which does not
-//! conflict with the server's TCP socket and which the system closes however the test ends.
+//! server. A test that expects no answer there would then reach another test's server. So every
+//! port is reserved as long as it is used, by a UDP socket with the same number. The UDP socket
+//! does not conflict with the server's TCP socket, and the system closes it however the test ends.
 
 use std::{
     net::{Ipv4Addr, TcpListener, UdpSocket},

@@ -1,7 +1,7 @@
 //! A server process, which ends with the test that started it.
 //!
 //! A small shell script supervises the server. It starts the server and reads commands on its
-//! standard input. When the input closes (the test dropped it, panicked, or was killed), the script
+//! standard input. The input closes when the test drops it, panics or is killed. The script then
 //! kills the server by its process id and removes its directory, which is `…/member-*`. The shell
 //! has not waited for the server at that time, so the id cannot have been reassigned to another
 //! process.

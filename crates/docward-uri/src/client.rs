@@ -15,7 +15,7 @@ impl ConnectionString {
         self.made(purpose, None)
     }
 
-    /// The same with the position of every part, in the caller's lines and columns.
+    /// Returns the client with the position of every part, in the caller's lines and columns.
     pub fn client_at(&self, purpose: Purpose, place: &dyn Fn(At) -> Location) -> ClientUri {
         self.made(purpose, Some(place))
     }

@@ -61,9 +61,9 @@ fn short(error: &str) -> String {
     }
 }
 
-/// The reason why the driver refuses a connection string. Docward describes a string that cannot be
-/// parsed in its own words, because the driver quotes the part that it cannot parse, which may be a
-/// password.
+/// Returns the reason why the driver refuses a connection string. Docward uses its own words for a
+/// string that cannot be parsed. The driver would quote the part that it cannot parse, which may be
+/// a password.
 pub fn refusal(message: &str, uri: &str) -> String {
     match parse(uri) {
         Err(fault) => fault.to_string(),

@@ -96,8 +96,8 @@ impl<'a> Document<'a> {
         self.bytes
     }
 
-    /// Whether documents are nested at most `most` levels deep and contain no code with scope. This check does not
-    /// recurse, so it is safe before a recursive decoder runs.
+    /// Whether documents are nested at most `most` levels deep and contain no code with scope. This
+    /// check does not recurse, so a caller can run it before a recursive decoder.
     pub fn is_within(self, most: usize) -> Result<bool, Fault> {
         let mut rest = vec![(self, 1)];
         while let Some((document, depth)) = rest.pop() {

@@ -1,8 +1,10 @@
-//! MongoDB's wire protocol for a proxy: frames, messages, compression, and edits of raw BSON documents.
+//! MongoDB's wire protocol for a proxy: frames, messages, compression, and edits of raw BSON
+//! documents.
 //!
-//! This crate does no IO. It checks lengths from the wire before it allocates memory for them, and no input causes a
-//! panic. The caller reads a complete frame, whose length is in its [`Header`]. [`Message::parse`] then returns the
-//! position of each part as a [`Span`], so that fixed-width values can be changed in place.
+//! This crate does no IO. It checks lengths from the wire before it allocates memory for them, and
+//! no input causes a panic. The caller reads a complete frame, whose length is in its [`Header`].
+//! [`Message::parse`] then returns the position of each part as a [`Span`]. The caller can
+//! therefore change fixed-width values in place.
 
 #![cfg_attr(test, allow(clippy::unwrap_used, reason = "tests: a panic is the message"))]
 

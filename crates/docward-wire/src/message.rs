@@ -66,7 +66,8 @@ pub struct Message {
 const FLAGS_AT: usize = Header::SIZE;
 const SECTIONS_AT: usize = FLAGS_AT + 4;
 const CHECKSUM_SIZE: usize = 4;
-/// More document sequences than any command has. Their names are compared with each other.
+/// This is more document sequences than any command has. The limit keeps the comparison of their
+/// names cheap.
 const MOST_SEQUENCES: usize = 8;
 
 impl Message {

@@ -1,4 +1,4 @@
-//! Raw documents are read and edited as the `bson` crate reads and edits them.
+//! Raw documents must be read and edited exactly as the `bson` crate reads and edits them.
 
 #![allow(clippy::unwrap_used, reason = "tests: a panic is the message")]
 

@@ -2,7 +2,7 @@
 //! without values.
 //!
 //! [`log_entry`], [`profile_entry`], [`running_entry`] and [`totals_entry`] parse the output of
-//! servers, one line or row at a time. [`Recorder`] adds them up in bounded memory, and leaves out
+//! servers, one line or row at a time. [`Recorder`] adds them up in bounded memory. It leaves out
 //! Docward's own operations ([`is_own`]). No IO, no clock.
 
 mod entry;

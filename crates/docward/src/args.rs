@@ -1,4 +1,4 @@
-//! What can be typed. Parsing validates words and does nothing else.
+//! The arguments of the commands. Parsing validates single values and does nothing else.
 
 use std::path::PathBuf;
 
@@ -11,7 +11,7 @@ use docward_model::ProfileName;
 
 use crate::terminal::Color;
 
-/// One of a few values by its word, for values that other crates define.
+/// Returns a parser for one of a few values by name, for types that other crates define.
 pub(crate) fn words<T: Copy + Send + Sync + 'static>(
     all: &'static [T],
     word: impl Fn(T) -> PossibleValue + Clone + Send + Sync + 'static,
@@ -22,15 +22,15 @@ pub(crate) fn words<T: Copy + Send + Sync + 'static>(
     })
 }
 
-/// A format of a report, and the file it goes to: `html`, `html=report.html`.
+/// A report format and its output file: `html`, `html=report.html`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Output {
     pub(crate) format: docward_report::Format,
-    /// Absent: where `--output` says, else standard output.
+    /// The output file. `None` means the file of `--output`, or standard output.
     pub(crate) file: Option<PathBuf>,
 }
 
-/// Reads `FORMAT` and `FORMAT=FILE`.
+/// Parses `FORMAT` and `FORMAT=FILE`.
 #[derive(Clone)]
 pub(crate) struct OutputParser;
 
@@ -68,7 +68,7 @@ pub(crate) fn report_formats() -> impl TypedValueParser<Value = docward_report::
 pub(crate) fn severities() -> impl TypedValueParser<Value = FailOn> {
     words(&FailOn::ALL, |value| {
         let word = PossibleValue::new(value.name());
-        // The words of earlier versions, and of JSON.
+        // Also accepts the words of earlier versions and of JSON.
         match value.least() {
             Some(severity) => word.alias(severity.name()),
             None => word,
@@ -80,7 +80,7 @@ pub(crate) fn profiles() -> impl TypedValueParser<Value = ProfileName> {
     words(&ProfileName::ALL, |profile| PossibleValue::new(profile.name()))
 }
 
-/// Leaves options out of the help of a command for which they do nothing.
+/// Hides options in the help of a command that ignores them.
 pub(crate) fn hidden(names: &'static [&'static str]) -> impl Fn(clap::Arg) -> clap::Arg {
     |arg| {
         let hides = names.contains(&arg.get_id().as_str());
@@ -214,7 +214,7 @@ impl FormatArgs {
 }
 
 impl ShownArgs {
-    /// Every finding in full.
+    /// Returns arguments that show every finding in full.
     pub(crate) fn in_full(formats: &FormatArgs) -> Self {
         Self { formats: formats.clone(), expand: vec!["all".to_owned()], ..Self::default() }
     }

@@ -1,4 +1,4 @@
-//! `docward audit` and `docward checklist`: read, judge, print.
+//! `docward audit` and `docward checklist`: reads sources, runs the rules and prints a report.
 
 use std::{
     borrow::Cow,
@@ -39,20 +39,20 @@ use crate::{
     terminal::{CLEAN, FINDINGS, PROBLEMS, complain, note_written, put},
 };
 
-/// What of an audit is printed.
+/// What the report of an audit shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Shown {
-    /// What breaks a rule.
+    /// Findings of rules.
     Findings,
-    /// Where data left its model.
+    /// Data that no longer follows its model.
     Drift,
-    /// The launch review and the security self-check, item by item.
+    /// The items of the launch review and of the security self-check.
     Checklists,
-    /// The security self-check, row by row.
+    /// The rows of the security self-check.
     SecurityCheck,
 }
 
-/// Runs an audit and prints what is asked for of it.
+/// Runs an audit and prints the requested report.
 pub(crate) fn audit(mut args: AuditArgs, shown: Shown) -> anyhow::Result<u8> {
     if args.log.is_empty() && args.uri.is_empty() && args.network_rules.is_empty() {
         reading::or_from_environment(&mut args.sources)?;
@@ -72,7 +72,7 @@ pub(crate) fn audit(mut args: AuditArgs, shown: Shown) -> anyhow::Result<u8> {
         secrets::expect_connection_string(uri, "--client-uri")?;
     }
     let model = match args.model.as_deref().map(crate::model_file::read_model).transpose()? {
-        // Its mistakes have been told.
+        // The mistakes of the model are already printed.
         Some(None) => return Ok(PROBLEMS),
         model => model.flatten(),
     };
@@ -141,7 +141,7 @@ pub(crate) fn audit(mut args: AuditArgs, shown: Shown) -> anyhow::Result<u8> {
     let interrupted = interrupted || logs.interrupted;
     interrupt.judging();
     evidence.notes.extend(bar.finish());
-    // Collections are read side by side.
+    // Collections are read in parallel, so the order of notes varies.
     evidence.notes.sort();
     evidence.notes.dedup();
     if evidence.deployment.server_version.is_none() {
@@ -177,7 +177,7 @@ pub(crate) fn audit(mut args: AuditArgs, shown: Shown) -> anyhow::Result<u8> {
             evidence.notes.push(format!("--earlier {}: {why}", earlier_name(args)));
         }
     }
-    // Whoever stopped it knows why there is nothing.
+    // After an interruption, the user knows why there is no result.
     if !interrupted {
         problems.extend(nothing_to_judge(args, &sources, &evidence, &settings, &problems));
         let is_filtered = !request.filter.is_empty()
@@ -210,7 +210,7 @@ pub(crate) fn audit(mut args: AuditArgs, shown: Shown) -> anyhow::Result<u8> {
     if shown != Shown::SecurityCheck {
         items.extend(checklist(&evidence, &settings, &outcome));
     }
-    // Files alone say nothing about security: the short list with its questions is enough there.
+    // Files contain no facts about security, so the short list with its questions is enough.
     let shows_security = shown == Shown::SecurityCheck
         || evidence.server.is_some()
         || evidence.network.is_some()
@@ -262,7 +262,7 @@ pub(crate) fn audit(mut args: AuditArgs, shown: Shown) -> anyhow::Result<u8> {
     })
 }
 
-/// What a whole reading had learnt when it was interrupted.
+/// Reads the state of an interrupted full reading.
 fn read_unfinished(path: &Path) -> anyhow::Result<Resume> {
     let file = path.display();
     let saved =
@@ -279,8 +279,8 @@ fn read_unfinished(path: &Path) -> anyhow::Result<Resume> {
     })
 }
 
-/// Refuses to go on with the reading of another deployment, or of none: what came of it would be written
-/// in place of what was learnt. Gives back what could not be checked.
+/// Refuses to resume the reading of another deployment, or of an unreachable one, because the
+/// result would replace the saved state. Returns notes on deployments that could not be compared.
 fn check_deployments(
     file: &Path,
     resume: &Resume,
@@ -314,7 +314,7 @@ fn check_deployments(
     Ok(notes)
 }
 
-/// The deployments of this run and of the one it went on with, as far as they are known.
+/// Returns the known deployments of this run and of the resumed one.
 fn known_deployments(
     read: Vec<(String, Option<DeploymentId>)>,
     resumed: &Resume,
@@ -337,7 +337,7 @@ fn earlier_name(args: &AuditArgs) -> String {
     args.earlier.as_deref().map_or_else(String::new, |path| path.display().to_string())
 }
 
-/// Why nothing can be said about growth between two dates.
+/// Returns why growth between two dates cannot be judged.
 fn nothing_followed(now: &Evidence, earlier: &Evidence, settings: &Settings) -> Option<String> {
     let profiles = || now.collections.iter().filter(|c| c.profile.is_some());
     let days = |c: &Collection| Limits::of(settings, &c.namespace).credible.days;
@@ -362,7 +362,7 @@ fn nothing_followed(now: &Evidence, earlier: &Evidence, settings: &Settings) -> 
     })
 }
 
-/// The documents an earlier run kept track of.
+/// Returns the ids of the documents that the earlier run tracked.
 fn tracked_ids(earlier: &SavedEvidence) -> BTreeMap<Namespace, Vec<String>> {
     let collections = earlier.evidence.collections.iter();
     collections
@@ -374,7 +374,8 @@ fn tracked_ids(earlier: &SavedEvidence) -> BTreeMap<Namespace, Vec<String>> {
         .collect()
 }
 
-/// What would otherwise look like a pass: nothing matched, or a declared key that no collection has.
+/// Returns problems for cases that would otherwise look like a pass: nothing matched, or no
+/// collection has a declared shard key.
 fn nothing_to_judge(
     args: &AuditArgs,
     sources: &[Source],
@@ -383,9 +384,9 @@ fn nothing_to_judge(
     problems: &[Problem],
 ) -> Vec<Problem> {
     let filtered = args.reading.db.is_some() || args.reading.collection.is_some();
-    // Without sources, logs, connection strings or network rules are all that was asked about.
+    // Without sources, the audit is only about logs, connection strings or network rules.
     if evidence.collections.is_empty() && evidence.workload.is_none() && !args.sources.is_empty() {
-        // What went wrong before is the reason.
+        // An earlier problem already explains why nothing was found.
         if !problems.is_empty() {
             return Vec::new();
         }
@@ -394,7 +395,7 @@ fn nothing_to_judge(
         } else {
             "no collection was found: nothing was judged"
         };
-        // By the names that were given to them: a connection string may hold a password.
+        // Uses the names of sources, because a connection string may contain a password.
         let names: Vec<&str> = sources.iter().map(|source| source.name.as_str()).collect();
         return vec![Problem { source: names.join(" "), message: message.to_owned() }];
     }
@@ -412,7 +413,7 @@ fn nothing_to_judge(
         .collect()
 }
 
-/// Whether none of what was asked for could be read.
+/// Whether no source could be read.
 fn nothing_was_read(evidence: &Evidence) -> bool {
     let is_known = |collection: &Collection| {
         collection.profile.as_ref().is_some_and(|profile| profile.documents > 0)
@@ -428,8 +429,8 @@ fn nothing_was_read(evidence: &Evidence) -> bool {
         && !evidence.uris.iter().any(|uri| uri.purpose == Purpose::Client)
 }
 
-/// The rules whose silence means something: those that had all they need. From a sample rare things are
-/// missing, and without documents most things.
+/// Returns the rules for which no finding means no problem: those with all the evidence they need.
+/// A sample may miss rare cases, and without documents most rules lack evidence.
 fn judged(
     outcome: &Outcome,
     settings: &Settings,
@@ -450,7 +451,8 @@ fn request(args: &AuditArgs) -> anyhow::Result<Request> {
     Ok(Request {
         metadata_only: args.metadata_only,
         pushdown: args.pushdown,
-        // The same operations would be counted twice: logs and the profiler write down the slow ones.
+        // Logs and the profiler both record slow operations, so reading both would count them
+        // twice.
         server_workload: args.log.is_empty(),
         threads: args.threads.unwrap_or(reading.threads),
         max_time: args.max_time.map(Duration::from_secs),
@@ -459,8 +461,8 @@ fn request(args: &AuditArgs) -> anyhow::Result<Request> {
     })
 }
 
-/// The connection strings of sources and clients, without their passwords. What the driver will refuse
-/// as a source is told there; what is wrong with a client's is a problem.
+/// Returns the connection strings of sources and clients without passwords. An invalid client
+/// string is a problem. An invalid source string is reported when the driver refuses it.
 fn connection_strings(args: &AuditArgs) -> (Vec<ClientUri>, Vec<Problem>) {
     let sources = args.sources.iter().filter(|source| source.starts_with("mongodb"));
     let mut uris: Vec<ClientUri> =

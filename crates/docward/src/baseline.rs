@@ -1,4 +1,5 @@
-//! The baseline of a run: findings that are accepted for now. It can only shrink, unless asked to grow.
+//! The baseline of a run: findings that are accepted for now. It only grows if the user asks for
+//! it.
 
 use std::path::{Path, PathBuf};
 
@@ -11,7 +12,7 @@ use crate::{
     terminal::{complain, write_whole},
 };
 
-/// The file when none is named.
+/// The default file.
 const DEFAULT: &str = "docward-baseline.json";
 
 /// What to do with the file.
@@ -22,10 +23,10 @@ enum Action {
     Update,
 }
 
-/// A baseline, read before the run so that a mistake costs no time.
+/// A baseline. It is read before the run, so that a mistake in it is reported early.
 pub(crate) struct Baseline {
     path: PathBuf,
-    /// What it holds; `None` when it is not there yet.
+    /// Its findings. `None` if the file does not exist yet.
     known: Option<Vec<Known>>,
     action: Action,
     allow_growth: bool,
@@ -36,13 +37,15 @@ fn writes(args: &BaselineArgs) -> bool {
     args.baseline.is_none() && (args.write_baseline || args.update_baseline)
 }
 
-/// The first source that is a JSON file which does not exist: probably meant as the file of the baseline.
+/// Returns the first source that is a missing JSON file. It was probably meant as the file of the
+/// baseline.
 fn missing_file(sources: &[String]) -> Option<&String> {
     sources.iter().find(|source| source.ends_with(".json") && !Path::new(source).exists())
 }
 
 impl Baseline {
-    /// The baseline that flags or `docward.toml` name, if any. `sources` are what the run reads.
+    /// Opens the baseline that flags or `docward.toml` name, if any. `sources` are the sources of
+    /// the run.
     pub(crate) fn open(
         args: &BaselineArgs,
         configured: Option<&str>,
@@ -85,7 +88,7 @@ impl Baseline {
         Ok(Some(Self { path, known, action, allow_growth: args.allow_growth }))
     }
 
-    /// Takes what is known out of the report, and brings the file up to date when that was asked for.
+    /// Removes known findings from the report. Updates the file if the user asked for it.
     pub(crate) fn apply(self, report: &mut Report, settings: &Settings, quiet: bool) {
         let Self { path, known, action, allow_growth } = self;
         let name = path.display().to_string();
@@ -136,7 +139,7 @@ impl Baseline {
                         complain(&told(&name, entries.len(), &compared, added));
                     }
                     if accepts {
-                        // What was fixed is told once more; all the rest is known now.
+                        // Fixed findings are listed once more; all others are now in the baseline.
                         let fixed = std::mem::take(&mut compared.fixed);
                         compared = compare(report, entries);
                         compared.fixed = fixed;
@@ -153,17 +156,19 @@ impl Baseline {
     }
 }
 
-/// Whether a rule says what it finds about a subject: not where it is ignored or suppressed.
+/// Whether a rule reports findings about a subject, that is, it is not ignored or suppressed there.
 fn speaks(settings: &Settings, known: &Known) -> bool {
     let Some(rule) = config::metas().into_iter().find(|rule| rule.code == known.rule) else {
         return false;
     };
     let ignored = known.at.namespace().is_some_and(|ns| settings.is_ignored_at(rule, &ns));
-    // Which file it was in a baseline does not tell; what a run keeps back is known by its fingerprint.
+    // A baseline does not record files. Findings that a run withholds are recognised by their
+    // fingerprint.
     !ignored && !settings.suppressions.iter().any(|s| s.covers(rule, &known.at, None, None))
 }
 
-/// What the file is to hold: what was found or not looked for, and new findings if they are accepted.
+/// Returns the new content of the file: findings that exist or were not checked, and new findings
+/// if they are accepted.
 fn entries(report: &Report, compared: &Compared, accepts: bool) -> Vec<Known> {
     let mut out = compared.not_judged.clone();
     for finding in &report.findings {

@@ -179,7 +179,7 @@ Examples:
   docward explain money-as-double
   docward explain D008 --format markdown";
 
-/// Options of `audit` that do nothing for a checklist.
+/// Options of `audit` that have no effect on a checklist.
 const NOT_OF_CHECKLIST: [&str; 8] = [
     "emit_fixes",
     "verbose",

@@ -1,4 +1,4 @@
-//! Finds and reads `docward.toml`, and lays the command line over it.
+//! Finds and reads `docward.toml`, and applies the options of the command line.
 
 use std::{
     env, fs,
@@ -13,14 +13,14 @@ use docward_rules::RULES;
 
 use crate::{args::JudgingArgs, terminal::complain};
 
-/// Metadata of every rule.
+/// Returns the metadata of every rule.
 pub(crate) fn metas() -> Vec<&'static RuleMeta> {
     RULES.iter().map(|rule| &rule.meta).collect()
 }
 
-/// The settings of a file, or of the nearest `docward.toml`, or the defaults. A file with mistakes ends the
-/// command before anything is read: a run with other settings than the user's would mislead. Remarks about
-/// sound settings are printed, unless they are unwanted.
+/// Returns the settings of a file, of the nearest `docward.toml`, or the defaults. A file with
+/// mistakes ends the command before anything is read, because a run with other settings would
+/// mislead. Notes on valid settings are printed unless `quiet` is set.
 pub(crate) fn load(file: Option<&Path>, near: &[String], quiet: bool) -> anyhow::Result<Config> {
     let found = match file {
         Some(path) => Some(path.to_owned()),
@@ -29,14 +29,14 @@ pub(crate) fn load(file: Option<&Path>, near: &[String], quiet: bool) -> anyhow:
     let Some(path) = found else {
         return Ok(Config::default());
     };
-    // Reports name it, and are read on other machines.
+    // Reports contain the path and are read on other machines, so it is relative.
     let here = env::current_dir().unwrap_or_default();
     let path = path.strip_prefix(&here).map_or_else(|_| path.clone(), Path::to_owned);
     let text = fs::read_to_string(&path)
         .with_context(|| format!("cannot read the settings in {}", path.display()))?;
     let (mut config, diagnostics) =
         docward_config::parse(&text, &path.display().to_string(), &metas());
-    // A name in the file is relative to the file.
+    // Names in the file are relative to the file.
     if let Some(directory) = path.parent() {
         let guard = &mut config.guard;
         for name in [
@@ -60,13 +60,16 @@ pub(crate) fn load(file: Option<&Path>, near: &[String], quiet: bool) -> anyhow:
     Ok(config)
 }
 
-/// The settings alone.
+/// Returns only the settings.
 pub(crate) fn settings(file: Option<&Path>, near: &[String]) -> anyhow::Result<Settings> {
     Ok(load(file, near, false)?.settings)
 }
 
-/// `docward.toml` of the first source that has one in its directory, else in the working directory or
-/// above it, else beside the directory of a source.
+/// Returns the nearest `docward.toml`. It looks in these places, in order:
+///
+/// - the directory of the first source that has one
+/// - the working directory, and the directories above it
+/// - beside the directory of a source
 fn nearest(sources: &[String]) -> Option<PathBuf> {
     let directories: Vec<PathBuf> = sources
         .iter()
@@ -76,7 +79,7 @@ fn nearest(sources: &[String]) -> Option<PathBuf> {
             if path.is_dir() { Some(path.to_owned()) } else { path.parent().map(Path::to_owned) }
         })
         .collect();
-    // True paths, because `.` and a link name no directory above them.
+    // Resolves paths, because `.` and links do not show their parent directories.
     let above =
         directories.iter().filter_map(|d| Some(d.canonicalize().ok()?.parent()?.to_owned()));
     let here = env::current_dir().unwrap_or_default();
@@ -90,7 +93,8 @@ fn nearest(sources: &[String]) -> Option<PathBuf> {
         .find(|file| file.is_file())
 }
 
-/// A code, family or name that means a rule, or a usage error that says what was meant.
+/// Checks that a selector matches a rule by code, family or name. The usage error suggests what may
+/// have been meant.
 pub(crate) fn known_selector(selector: &str) -> anyhow::Result<()> {
     match docward_config::selector_problem(selector, &metas()) {
         Some((message, hint)) => bail!("{message}; {hint}"),
@@ -98,7 +102,8 @@ pub(crate) fn known_selector(selector: &str) -> anyhow::Result<()> {
     }
 }
 
-/// Settings with the command line laid over them; unknown selectors are usage errors.
+/// Returns settings with the options of the command line applied. Unknown selectors are usage
+/// errors.
 pub(crate) fn with_arguments(mut config: Config, args: &JudgingArgs) -> anyhow::Result<Config> {
     let of_rules = args.select.iter().filter(|word| *word != PEDANTIC);
     for selector in of_rules.chain(&args.ignore) {
@@ -111,12 +116,12 @@ pub(crate) fn with_arguments(mut config: Config, args: &JudgingArgs) -> anyhow::
     config.profile = args.profile.or(config.profile);
     config.settings.profile = config.profile.unwrap_or_default();
     config.fail_on = args.fail_on.or(config.fail_on);
-    // Every command that judges asks suppressions for their last day.
+    // Every judging command needs the date, because suppressions expire.
     config.settings.today = today();
     Ok(config)
 }
 
-/// The day of the run; a clock that stands before 1970 tells none.
+/// Returns the date of the run, or `None` if the clock is set before 1970.
 pub(crate) fn today() -> Option<String> {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).ok()?;
     docward_rules::facts::text::date(i64::try_from(now.as_millis()).ok()?)

@@ -11,7 +11,7 @@ use crate::{
     terminal::{CLEAN, FINDINGS, PROBLEMS, complain},
 };
 
-/// Compares two reports and prints what became of the findings.
+/// Compares two reports and prints the differences.
 pub(crate) fn diff(args: &DiffArgs) -> anyhow::Result<u8> {
     anyhow::ensure!(
         !(is_stdin(&args.old) && is_stdin(&args.new)),
@@ -37,7 +37,7 @@ pub(crate) fn diff(args: &DiffArgs) -> anyhow::Result<u8> {
     }
     let known = old.findings.iter().map(Known::of).collect();
     let with = name(&args.old);
-    // What a baseline or a suppression keeps out of a report is there all the same.
+    // Findings that a baseline or a suppression hides still exist.
     let mut compared = Compared::of(
         Basis::Report,
         &with,
@@ -49,7 +49,7 @@ pub(crate) fn diff(args: &DiffArgs) -> anyhow::Result<u8> {
     compared.subject = Some(name(&args.new));
     new.findings.retain(|finding| *compared.change(finding) != Change::Same);
     let fail_on = args.fail_on;
-    // The later report's own comparison, if it had one, was with something else.
+    // The later report may contain a comparison with another run, so it is replaced.
     new.compared = Some(compared);
     let failed = new.findings.iter().any(|finding| new.fails(finding, fail_on.least()));
     let look = Look {
@@ -60,7 +60,7 @@ pub(crate) fn diff(args: &DiffArgs) -> anyhow::Result<u8> {
         brief: false,
     };
     output::write_with(&new, &look, docward_report::View::Findings, fail_on, |_, text, _| text)?;
-    // A run that could not read everything is no all-clear.
+    // An incomplete run must not look like a pass.
     if !new.is_whole() {
         return Ok(PROBLEMS);
     }

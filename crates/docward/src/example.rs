@@ -1,9 +1,9 @@
-//! Examples of rule pages as people read them. Their source is executed as tests, in a short notation for many
-//! documents (CONTRIBUTING.md): `x20 {"_id": $i, "tags": $array(1200, "a")}`.
+//! Formats the examples of rule pages for readers. Their source is executed as tests, in a short
+//! notation for many documents (CONTRIBUTING.md): `x20 {"_id": $i, "tags": $array(1200, "a")}`.
 
 use docward_model::text;
 
-/// What an example shows, by the head of its fence: `jsonl,fires,max-elements=3`.
+/// Returns what an example shows, from the head of its fence: `jsonl,fires,max-elements=3`.
 pub(crate) fn label(info: &str) -> Option<String> {
     let mut parts = info.split(',').map(str::trim);
     let verdict = parts.find_map(|part| match part {
@@ -22,12 +22,12 @@ pub(crate) fn label(info: &str) -> Option<String> {
     })
 }
 
-/// Whether the lines of a fence are in the notation.
+/// Whether the lines of a fence use the notation.
 pub(crate) fn is_notation(info: &str) -> bool {
     info.starts_with("jsonl")
 }
 
-/// A line of the notation in words.
+/// Returns a line of the notation in words.
 pub(crate) fn readable(line: &str) -> String {
     const KINDS: [(&str, &str); 14] = [
         ("@ ", "in "),
@@ -69,7 +69,7 @@ pub(crate) fn readable(line: &str) -> String {
     format!("{indent}{head}{}{colon}", filled(body))
 }
 
-/// The placeholders of the first of many documents, filled in or described.
+/// Replaces the placeholders in the first of many documents.
 fn filled(body: &str) -> String {
     let mut out = arrays(body);
     out = pads(&out);
@@ -79,7 +79,7 @@ fn filled(body: &str) -> String {
     running_number(&running_number(&out, "$i"), "$j")
 }
 
-/// `$array(1200, X)` becomes `[X, … 1,200 elements]`.
+/// Replaces `$array(1200, X)` by `[X, … 1,200 elements]`.
 fn arrays(body: &str) -> String {
     let Some((before, rest)) = body.split_once("$array(") else { return body.to_owned() };
     let (mut depth, mut quoted) = (1, false);
@@ -103,7 +103,7 @@ fn arrays(body: &str) -> String {
     format!("{before}[{}, … {length}]{}", value.trim(), arrays(after))
 }
 
-/// `"$pad(900)"` becomes `"… 900 letters"`.
+/// Replaces `"$pad(900)"` by `"… 900 letters"`.
 fn pads(body: &str) -> String {
     let Some((before, rest)) = body.split_once("$pad(") else { return body.to_owned() };
     let Some((length, after)) = rest.split_once(')') else { return body.to_owned() };
@@ -114,7 +114,7 @@ fn pads(body: &str) -> String {
     format!("{before}{length}{}", pads(after))
 }
 
-/// `$i` and `$j` become 1, except in `$in`, `$inc` and `$jsonSchema`.
+/// Replaces `$i` and `$j` by 1, but not in `$in`, `$inc` and `$jsonSchema`.
 fn running_number(body: &str, name: &str) -> String {
     let mut parts = body.split(name);
     let mut out = parts.next().unwrap_or_default().to_owned();
@@ -162,7 +162,7 @@ mod tests {
         assert_eq!(label("js"), None);
     }
 
-    /// No page shows the notation.
+    /// No page may contain the notation.
     #[test]
     fn no_example_of_a_rule_keeps_a_placeholder() {
         for rule in docward_rules::RULES {

@@ -1,27 +1,27 @@
-//! Lines of source code as reports and patches may show them: without passwords.
+//! Lines of source code for reports and patches, with passwords masked.
 
 use std::{collections::BTreeMap, fs};
 
 use docward_model::{Code, Excerpt, Finding, Location, code::SecretKind};
 use docward_source::FileKind;
 
-/// What stands for something secret.
+/// The mask for secret text.
 const MASK: &str = "*****";
-/// How a masked login ends.
+/// The end of a masked login.
 const LOGIN: &str = "*****@";
-/// Lines around the beginning of a connection string on which parts of it may stand.
+/// The number of lines around the start of a connection string that may contain parts of it.
 const BEFORE: u32 = 3;
 const BEHIND: u32 = 10;
 
-/// Lines of files that hold a secret, or may hold a part of one.
+/// The lines of files that contain a secret or may contain a part of one.
 #[derive(Debug, Default)]
 pub(crate) struct Masks<'a> {
-    /// First and last line of each.
+    /// The first and last line of each range, by file.
     lines: BTreeMap<&'a str, Vec<(u32, u32)>>,
 }
 
 impl<'a> Masks<'a> {
-    /// The secrets that were found in code and settings.
+    /// Returns the masks for the secrets in code and settings.
     pub(crate) fn of(code: Option<&'a Code>) -> Self {
         let mut texts = Texts::default();
         Self::with(code, &mut |at| texts.line(at).map(str::to_owned))
@@ -35,7 +35,7 @@ impl<'a> Masks<'a> {
                 || line(at).is_some_and(|line| docward_uri::redact(&line).contains(LOGIN));
             let range = match is_whole {
                 true => (at.line, at.line),
-                // The string is put together, perhaps on several lines.
+                // The string is concatenated, possibly over several lines.
                 false => (at.line.saturating_sub(BEFORE), at.line.saturating_add(BEHIND)),
             };
             lines.entry(&at.file).or_default().push(range);
@@ -43,12 +43,12 @@ impl<'a> Masks<'a> {
         Self { lines }
     }
 
-    /// Whether a line shows something secret, or may do so.
+    /// Whether a line shows a secret or may show one.
     pub(crate) fn hides(&self, file: &str, line: u32, text: &str) -> bool {
         self.masked(file, line, text) != text
     }
 
-    /// A line with everything masked that is secret, or may be.
+    /// Returns a line with everything masked that is secret or may be.
     fn masked(&self, file: &str, line: u32, text: &str) -> String {
         let is_code = matches!(FileKind::of(file), Some(FileKind::Code(_)));
         let is_near = |(first, last): &(u32, u32)| (*first..=*last).contains(&line);
@@ -59,7 +59,7 @@ impl<'a> Masks<'a> {
         if is_secret && is_code {
             out = mask_literals(&out, is_redacted);
         }
-        // A value without quotes.
+        // The value has no quotes.
         if is_secret && !is_code && out == text {
             let value = text.find(['=', ':']).map_or(0, |at| at + 1);
             out = format!("{}{MASK}", &text[..value]);
@@ -81,7 +81,7 @@ pub(crate) fn add(findings: &mut [Finding], masks: &Masks<'_>) {
     }
 }
 
-/// Lines of files, each file read once.
+/// The lines of files. Each file is read once.
 #[derive(Default)]
 struct Texts(BTreeMap<String, Vec<String>>);
 
@@ -96,7 +96,7 @@ impl Texts {
     }
 }
 
-/// Where a column of a line is in the masked line. Within what is masked, it is where that begins.
+/// Returns the column in the masked line. A column within a mask maps to its start.
 fn column(text: &str, masked: &str, column: u32) -> u32 {
     let at = usize::try_from(column).unwrap_or(usize::MAX).saturating_sub(1);
     let same_before = text.chars().zip(masked.chars()).take_while(|(a, b)| a == b).count();
@@ -113,7 +113,8 @@ fn column(text: &str, masked: &str, column: u32) -> u32 {
     u32::try_from(shown + 1).unwrap_or(u32::MAX)
 }
 
-/// Masks values of what is called a password, a secret or a token. In code only a literal is one.
+/// Masks values whose name is a word such as password, secret or token. In code, only literals are
+/// masked.
 fn mask_named(text: &str, is_code: bool) -> String {
     const NAMES: [&str; 6] = ["password", "passwd", "pass", "pwd", "secret", "token"];
     let lower = text.to_ascii_lowercase();
@@ -145,7 +146,8 @@ fn mask_named(text: &str, is_code: bool) -> String {
     out
 }
 
-/// Where the value of a name begins that ends at a byte: `password: "…"`, `"pwd" => "…"`, `pass = …`.
+/// Returns where the value of a name begins. The name ends at `behind`, as in `password: "…"`,
+/// `"pwd" => "…"`, `pass = …`.
 fn value_at(text: &str, behind: usize) -> Option<usize> {
     let rest = text[behind..].trim_start_matches(|c: char| c.is_ascii_alphanumeric() || c == '_');
     let rest = rest.strip_prefix(['"', '\'', '`', ']']).unwrap_or(rest).trim_start();
@@ -154,7 +156,7 @@ fn value_at(text: &str, behind: usize) -> Option<usize> {
     (!value.is_empty()).then(|| text.len() - value.len())
 }
 
-/// Masks literals, but for connection strings that are masked already.
+/// Masks literals, except for connection strings that are already masked.
 fn mask_literals(text: &str, is_redacted: bool) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
@@ -233,7 +235,7 @@ mod tests {
         assert!(!near.masked("a.js", 5, pieces).contains("9dXk"));
         assert_eq!(near.masked("a.js", 7, "  '9dXk' +"), "  '*****' +");
         assert_eq!(near.masked("a.js", 70, "f('x')"), "f('x')");
-        // What stands on one line is masked there, and nowhere else.
+        // A secret on one line is masked only there.
         let alone = Masks::with(Some(&code_at), &mut |_| Some(pieces.to_owned()));
         assert!(!alone.masked("a.js", 5, pieces).contains("9dXk"));
         assert_eq!(alone.masked("a.js", 6, "f({'$push': x})"), "f({'$push': x})");

@@ -1,4 +1,5 @@
-//! `docward explain`: the page of a rule with the thresholds in force here, or what another id stands for.
+//! `docward explain`: prints the page of a rule with the current thresholds, or the meaning of
+//! another id.
 
 use std::fmt::Write;
 
@@ -14,7 +15,7 @@ use crate::{
     terminal::{CLEAN, put},
 };
 
-/// Prints what a rule checks, why, and how to fix what it finds; or what an id stands for.
+/// Prints what a rule checks, why, and how to fix its findings. For another id, prints its meaning.
 pub(crate) fn explain(args: &ExplainArgs) -> anyhow::Result<u8> {
     let rule = match docward_rules::find(&args.rule) {
         Ok(rule) => &rule.meta,
@@ -61,7 +62,7 @@ pub(crate) fn explain(args: &ExplainArgs) -> anyhow::Result<u8> {
     Ok(CLEAN)
 }
 
-/// What an id stands for that is no rule's. `rules` are rules that are spelled like it.
+/// Explains an id that is not a rule. `rules` are rules with a similar spelling.
 fn explain_id(args: &ExplainArgs, rules: &[&str]) -> anyhow::Result<String> {
     let id = &args.rule;
     let entries = match ids::find(id)? {
@@ -71,7 +72,7 @@ fn explain_id(args: &ExplainArgs, rules: &[&str]) -> anyhow::Result<String> {
             PageFormat::Json | PageFormat::Markdown => entries,
         },
         Found::Nothing(near) => {
-            // Of what looks like an id, rules are not meant.
+            // An argument with the form of an id is not a misspelt rule.
             let mut near = near;
             if !ids::is_id(id) {
                 near.extend(rules.iter().map(|rule| (*rule).to_owned()));
@@ -98,7 +99,7 @@ fn explain_id(args: &ExplainArgs, rules: &[&str]) -> anyhow::Result<String> {
     })
 }
 
-/// Headings and paragraphs broken to the terminal's width; fences as they are.
+/// Wraps headings and paragraphs to the width of the terminal, and keeps fences as they are.
 fn terminal_page(doc: &str, out: &mut String) {
     let width = terminal_width();
     let mut paragraph = String::new();
@@ -148,12 +149,12 @@ fn terminal_page(doc: &str, out: &mut String) {
     put_table(&mut table, out);
 }
 
-/// The cells of a row of a table.
+/// Returns the cells of a table row.
 fn cells(row: &str) -> Vec<String> {
     row.trim().trim_matches('|').split('|').map(|cell| cell.trim().to_owned()).collect()
 }
 
-/// Writes a table in columns, its head underlined.
+/// Writes a table in columns with an underlined head.
 fn put_table(table: &mut Vec<Vec<String>>, out: &mut String) {
     let rows = std::mem::take(table);
     let is_line = |row: &[String]| row.iter().all(|cell| cell.chars().all(|c| "-: ".contains(c)));

@@ -1,7 +1,7 @@
-//! Fixes of source code: changes that findings carry, applied to files or written as a patch.
+//! Applies the edits of findings to source files, or writes them as a patch.
 //!
-//! A change is made only where the file still says what the finding saw; everything else in the file stays
-//! byte for byte as it is.
+//! An edit is made only if the file still has the text that the finding is about. The rest of the
+//! file stays byte for byte the same.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -13,38 +13,39 @@ use docward_model::{Applicability, Edit, EditedText, Finding, Location, Problem,
 
 use crate::{excerpt::Masks, terminal::write_whole};
 
-/// Lines of context around a change in a patch.
+/// The number of context lines around a change in a patch.
 const CONTEXT: usize = 3;
 
-/// What was fixed.
+/// The result of applying fixes.
 #[derive(Debug, Default)]
 pub(crate) struct Fixed {
     pub(crate) edits: u64,
     pub(crate) files: u64,
-    /// Whether a connection string is read from the environment now.
+    /// Whether the code now reads a connection string from the environment.
     pub(crate) needs_variable: bool,
     pub(crate) problems: Vec<Problem>,
 }
 
-/// A patch that `git apply` takes.
+/// A patch for `git apply`.
 #[derive(Debug, Default)]
 pub(crate) struct Patch {
     pub(crate) text: String,
     pub(crate) edits: u64,
     pub(crate) files: u64,
-    /// Changes that are left out because the patch would show a password.
+    /// Edits that are left out because the patch would show a password.
     pub(crate) left_out: Vec<Location>,
     pub(crate) problems: Vec<Problem>,
 }
 
-/// How many fixes there are.
+/// The number of available fixes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Available {
     pub(crate) safe: u64,
     pub(crate) not_safe: u64,
 }
 
-/// Keeps the edits that can be made as the files are now, one per place: reports announce only fixes that work.
+/// Keeps the edits that are possible in the current files, one per place. Reports therefore
+/// announce only fixes that work.
 pub(crate) fn resolve(findings: &mut [Finding]) {
     let mut texts: BTreeMap<String, Option<String>> = BTreeMap::new();
     let mut literals = BTreeSet::new();
@@ -54,7 +55,7 @@ pub(crate) fn resolve(findings: &mut [Finding]) {
             let file = &edit.location.file;
             let text = texts.entry(file.clone()).or_insert_with(|| fs::read_to_string(file).ok());
             let fits = text.as_ref().is_some_and(|text| span(text, edit).is_some());
-            // Of several spellings of an option the one that is there counts.
+            // Of several spellings of an option, the one in the file counts.
             let is_kept = fits && places.insert(edit.location.clone());
             if is_kept && edit.old == EditedText::Literal {
                 literals.insert(edit.location.clone());
@@ -62,7 +63,7 @@ pub(crate) fn resolve(findings: &mut [Finding]) {
             is_kept
         });
     }
-    // Two connection strings are two deployments: one variable cannot stand for both.
+    // Two connection strings are two deployments, so a single variable cannot replace both.
     if literals.len() > 1 {
         for finding in findings {
             finding.edits.retain(|edit| edit.old != EditedText::Literal);
@@ -85,7 +86,7 @@ pub(crate) fn apply<'a>(findings: impl Iterator<Item = &'a Finding>, unsafe_too:
     let (rewrites, mut problems) = rewrites(findings, unsafe_too);
     let mut fixed = Fixed::default();
     for rewrite in rewrites {
-        // Whoever forbids writing means it, also where the operating system would let us.
+        // A read-only file must stay unchanged, even if the operating system would allow writing.
         if fs::metadata(&rewrite.file).is_ok_and(|metadata| metadata.permissions().readonly()) {
             problems.push(Problem {
                 source: rewrite.file,
@@ -111,7 +112,8 @@ pub(crate) fn apply<'a>(findings: impl Iterator<Item = &'a Finding>, unsafe_too:
     fixed
 }
 
-/// The changes as a patch. A line with a password is never printed, so changes on or beside such a line are left out.
+/// Returns the edits as a patch. A line with a password is never printed, so edits on or next to
+/// such a line are left out.
 pub(crate) fn patch<'a>(
     findings: impl Iterator<Item = &'a Finding>,
     unsafe_too: bool,
@@ -134,14 +136,14 @@ pub(crate) fn patch<'a>(
     patch
 }
 
-/// A file and what becomes of it.
+/// A file and its edits.
 struct Rewrite {
     file: String,
     /// Its lines, each with its line break.
     lines: Vec<String>,
-    /// New lines in place of old ones, by index, and the edits that make them.
+    /// Replaced lines by index.
     replaced: BTreeMap<usize, String>,
-    /// Lines put in before a line, by index.
+    /// Lines to insert before a line, by index.
     inserted: BTreeMap<usize, BTreeSet<String>>,
     edits: Vec<Edit>,
 }
@@ -179,7 +181,7 @@ impl Rewrite {
             is_free
         });
         let ending = if before.contains("\r\n") { "\r\n" } else { "\n" };
-        // From the end, so that places earlier in a line hold.
+        // Goes from the end, so that earlier positions in the line stay valid.
         for (at, (length, edit)) in spans.into_iter().rev() {
             let (line, start) = line_at(before, at);
             let text = self.replaced.entry(line).or_insert_with(|| self.lines[line].clone());
@@ -194,7 +196,7 @@ impl Rewrite {
         }
     }
 
-    /// The file afterwards.
+    /// Returns the edited file.
     fn after(&self) -> String {
         let mut out = String::new();
         for (at, line) in self.lines.iter().enumerate() {
@@ -204,7 +206,7 @@ impl Rewrite {
         out
     }
 
-    /// Drops edits on lines that show a password; says which lines may be printed.
+    /// Drops edits on lines that show a password. Returns which lines may be printed.
     fn without_secrets(&mut self, masks: &Masks<'_>, left_out: &mut Vec<Location>) -> Vec<bool> {
         let shown: Vec<bool> = (1..)
             .zip(&self.lines)
@@ -222,7 +224,7 @@ impl Rewrite {
         shown
     }
 
-    /// The changes as hunks of a unified diff, and how many edits are in them.
+    /// Returns the edits as hunks of a unified diff, and the number of edits in them.
     fn hunks(&self, shown: &[bool], left_out: &mut Vec<Location>) -> (String, u64) {
         let mut changed: BTreeSet<usize> = self.replaced.keys().copied().collect();
         changed.extend(self.inserted.keys());
@@ -232,7 +234,7 @@ impl Rewrite {
             let before = (at.saturating_sub(CONTEXT)..at).rev().take_while(|line| shown[*line]);
             let behind = (body..self.lines.len()).take(CONTEXT).take_while(|line| shown[*line]);
             let (from, to) = (at - before.count(), body + behind.count());
-            // Without a line behind the change `git apply` takes it for the end of the file.
+            // Without a line after the change, `git apply` assumes that the file ends there.
             if to == body && body < self.lines.len() {
                 left_out.extend(self.edits_in(at, at + 1).map(|edit| edit.location.clone()));
                 continue;
@@ -270,7 +272,7 @@ impl Rewrite {
         (out, edits)
     }
 
-    /// The edits on some lines, counted from 0.
+    /// Returns the edits on a range of lines, counted from 0.
     fn edits_in(&self, from: usize, to: usize) -> impl Iterator<Item = &Edit> {
         self.edits.iter().filter(move |edit| {
             let line = usize::try_from(edit.location.line).unwrap_or(usize::MAX);
@@ -279,7 +281,7 @@ impl Rewrite {
     }
 }
 
-/// One line of a hunk.
+/// Adds a line of a hunk.
 fn push_line(out: &mut String, sign: char, line: &str) {
     out.push(sign);
     out.push_str(line);
@@ -288,7 +290,8 @@ fn push_line(out: &mut String, sign: char, line: &str) {
     }
 }
 
-/// A file as a patch names it: from the root of its repository, or else from the current directory.
+/// Returns the path of a file in a patch: relative to its repository, or else to the current
+/// directory.
 fn patch_path(file: &str) -> String {
     let path = Path::new(file).canonicalize().unwrap_or_else(|_| Path::new(file).to_owned());
     let repository = path.ancestors().skip(1).find(|folder| folder.join(".git").exists());
@@ -299,7 +302,7 @@ fn patch_path(file: &str) -> String {
     name.display().to_string().replace('\\', "/")
 }
 
-/// A name as git quotes it, when it holds what would end it.
+/// Quotes a name as git does, if it contains special characters.
 fn quoted(name: &str) -> String {
     if !name.contains(|c: char| c.is_control() || c == '"') {
         return name.to_owned();
@@ -321,7 +324,7 @@ fn quoted(name: &str) -> String {
     out
 }
 
-/// What becomes of the files that fixes change.
+/// Returns the files that fixes change, with their edits.
 fn rewrites<'a>(
     findings: impl Iterator<Item = &'a Finding>,
     unsafe_too: bool,
@@ -346,7 +349,7 @@ fn rewrites<'a>(
     (out, problems)
 }
 
-/// Where an edit begins in a text and how many bytes it replaces; `None` where the text is another one now.
+/// Returns the start and length of an edit in a text, or `None` if the text has changed.
 fn span(text: &str, edit: &Edit) -> Option<(usize, usize)> {
     let at = offset(text, &edit.location)?;
     let rest = &text[at..];
@@ -360,13 +363,13 @@ fn span(text: &str, edit: &Edit) -> Option<(usize, usize)> {
     Some((at, length?))
 }
 
-/// The line of a byte, counted from 0, and where it begins.
+/// Returns the line of a byte, counted from 0, and the start of that line.
 fn line_at(text: &str, at: usize) -> (usize, usize) {
     let start = text[..at].rfind('\n').map_or(0, |n| n + 1);
     (text[..start].matches('\n').count(), start)
 }
 
-/// In words: `2 fixes`, and how many more there are.
+/// Returns a description such as `2 fixes`, and how many more are available.
 pub(crate) fn told(done: &str, edits: u64, files: u64, more: u64) -> String {
     let made = match edits {
         0 => "no fixes".to_owned(),
@@ -378,8 +381,8 @@ pub(crate) fn told(done: &str, edits: u64, files: u64, more: u64) -> String {
         n => format!("{done} {made}; {n} more are available with --unsafe-fixes"),
     }
 }
-/// Whether a literal is all that is assigned, or the first argument of a client: anywhere else an expression
-/// may not be allowed, or mean something else.
+/// Whether a literal is a complete assigned value or the first argument of a client. In other
+/// positions, an expression may be invalid or have another meaning.
 fn stands_alone(text: &str, at: usize, length: usize) -> bool {
     let start = text[..at].rfind('\n').map_or(0, |n| n + 1);
     let before = text[start..at].trim_end();
@@ -400,14 +403,14 @@ fn stands_alone(text: &str, at: usize, length: usize) -> bool {
     is_argument || is_assigned
 }
 
-/// Where a line has to be put that must stand before a place: `Some(None)` when it is there already, `None` when
-/// there is no place for it that is beyond doubt.
+/// Returns where to insert an import that must precede a place. `Some(None)` means that it exists.
+/// `None` means that no position is certain.
 fn import_at(text: &str, before: usize, line: &str) -> Option<Option<usize>> {
     let mut at = 0;
     let mut in_text = false;
     let mut place = None;
     for part in text[..before].split_inclusive('\n') {
-        // Within a text of several lines nothing is code.
+        // Inside a multi-line string, nothing is code.
         let quotes = part.matches("\"\"\"").count() + part.matches("'''").count();
         if !in_text && quotes == 0 {
             if part.trim_end() == line {
@@ -424,7 +427,7 @@ fn import_at(text: &str, before: usize, line: &str) -> Option<Option<usize>> {
     place.map(Some)
 }
 
-/// A literal in quotes that leads to MongoDB, on one line.
+/// Returns the length of a quoted literal on one line that contains a MongoDB connection string.
 fn literal(text: &str) -> Option<usize> {
     let quote = text.chars().next().filter(|c| matches!(c, '"' | '\''))?;
     let inner = &text[1..];
@@ -433,7 +436,7 @@ fn literal(text: &str) -> Option<usize> {
     (inside.starts_with("mongodb") && !inside.contains(['\n', '\\'])).then_some(end + 2)
 }
 
-/// The byte at a line and column, both counted from 1, columns in characters.
+/// Returns the byte at a line and column, both counted from 1. Columns are counted in characters.
 fn offset(text: &str, location: &Location) -> Option<usize> {
     let line = usize::try_from(location.line).ok()?.checked_sub(1)?;
     let column = usize::try_from(location.column).ok()?.checked_sub(1)?;
@@ -482,11 +485,11 @@ mod tests {
             rewritten(text, &[&at]),
             ("\"\"\"Doc.\"\"\"\nfrom __future__ import annotations\nimport os\nfrom pymongo import MongoClient\nc = MongoClient(os.environ[\"MONGODB_URI\"])\n".to_owned(), 1)
         );
-        // Once is enough.
+        // The import must be added only once.
         let again = edit(2, 5, EditedText::Literal, "x", Some("import os"));
         let have = "import os\nx = \"mongodb://u:p@h\"\n";
         assert_eq!(rewritten(have, &[&again]).0, "import os\nx = x\n");
-        // Where an expression may not stand, or an import has no place, nothing is touched.
+        // If an expression is not allowed, or the import has no certain position, nothing changes.
         for text in [
             "import os\nx = [\"mongodb://u:p@h\"]\n",
             "from __future__ import a\nx = \"mongodb://u:p@h\"\n",

@@ -1,4 +1,4 @@
-//! `docward completions` and `docward man`: made from the definition of the command line.
+//! `docward completions` and `docward man`, generated from the definition of the command line.
 
 use anyhow::Context;
 use clap::CommandFactory;

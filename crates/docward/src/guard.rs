@@ -292,8 +292,8 @@ fn reload(guard: &Guard, args: &RunArgs) -> anyhow::Result<String> {
     Ok("reloaded pools, limits, users and certificates; other settings need a restart".to_owned())
 }
 
-/// Reads the connection string of the deployment. Docward's own parser goes first: its messages name the place and
-/// repeat no password.
+/// Reads the connection string of the deployment. Docward's parser runs before the driver's,
+/// because its messages contain the position and never a password.
 async fn options(upstream: &str) -> anyhow::Result<ClientOptions> {
     if let Err(fault) = docward_uri::parse(upstream) {
         bail!("--upstream: {fault}");

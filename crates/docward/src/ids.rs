@@ -1,5 +1,5 @@
-//! Everything Docward prints an id of beside its rules: clauses, items of checklists, refactorings, choices
-//! between sources, calculations. `docward explain` looks them up here.
+//! Ids other than those of rules: clauses, checklist items, refactorings, choices between sources,
+//! calculations. `docward explain` looks them up here.
 
 use std::fmt::Write;
 
@@ -12,10 +12,10 @@ use crate::config::metas;
 
 /// The clauses, as in docs/clauses.md.
 const CLAUSES: &str = include_str!("../../../docs/clauses.toml");
-/// The other ids, with a text each.
+/// The other ids, each with an explanation.
 const TERMS: &str = include_str!("../../../docs/terms.toml");
 
-/// What the first letters of an id say.
+/// The kinds of ids by their first letters.
 const KINDS: [(&str, &str); 7] = [
     ("RF-", "refactoring"),
     ("GC-", "choice between sources"),
@@ -26,32 +26,32 @@ const KINDS: [(&str, &str); 7] = [
     ("SC-", "item of the security self-check"),
 ];
 
-/// Something with an id.
+/// An id with its explanation.
 #[derive(Clone, Debug)]
 pub(crate) struct Entry {
     pub(crate) id: String,
     title: String,
-    /// How strongly a clause is worded.
+    /// The requirement level of a clause.
     level: Option<String>,
-    /// How a clause is covered.
+    /// How Docward covers a clause.
     status: Option<String>,
-    /// Rules and commands that implement a clause.
+    /// The rules and commands that implement a clause.
     by: Vec<String>,
-    /// More than the title.
+    /// The explanation, if there is more than a title.
     text: Option<String>,
 }
 
-/// What an id stands for.
+/// The result of a lookup.
 pub(crate) enum Found {
-    /// One thing.
+    /// A single id.
     One(Entry),
-    /// Several with this beginning: `DM-04`.
+    /// Several ids with the same beginning: `DM-04`.
     Group(Vec<Entry>),
-    /// Nothing; ids that are spelled like it.
+    /// No match. Holds ids with a similar spelling.
     Nothing(Vec<String>),
 }
 
-/// Everything with an id, clauses first.
+/// Returns all ids, clauses first.
 pub(crate) fn entries() -> anyhow::Result<Vec<Entry>> {
     let mut all = Vec::new();
     for (text, key) in [(CLAUSES, "clause"), (TERMS, "term")] {
@@ -73,7 +73,7 @@ pub(crate) fn entries() -> anyhow::Result<Vec<Entry>> {
     Ok(all)
 }
 
-/// Looks an id up.
+/// Looks up an id.
 pub(crate) fn find(id: &str) -> anyhow::Result<Found> {
     let all = entries()?;
     if let Some(entry) = all.iter().find(|entry| entry.id.eq_ignore_ascii_case(id)) {
@@ -90,7 +90,8 @@ pub(crate) fn find(id: &str) -> anyhow::Result<Found> {
     Ok(Found::Nothing(nearest(id, all.iter().map(|entry| entry.id.as_str()))))
 }
 
-/// Whether a text has the form of an id, so that rules are not what was meant: letters, a hyphen, a number.
+/// Whether a text has the form of an id: letters, a hyphen, a number. It is then not a misspelt
+/// rule.
 pub(crate) fn is_id(text: &str) -> bool {
     text.split_once('-').is_some_and(|(letters, rest)| {
         (2..=4).contains(&letters.len())
@@ -100,7 +101,7 @@ pub(crate) fn is_id(text: &str) -> bool {
     })
 }
 
-/// The words nearest to one that is not there, at most three.
+/// Returns at most three words with the most similar spelling.
 pub(crate) fn nearest<'a>(text: &str, words: impl Iterator<Item = &'a str>) -> Vec<String> {
     let text = text.to_lowercase();
     // Numbers are mistyped more often than the letters before them.
@@ -126,12 +127,12 @@ impl Entry {
         kind.map_or("clause", |(_, kind)| kind)
     }
 
-    /// Where the clauses are listed; what is said of other ids is said here in full.
+    /// Returns the page with the clauses. Other ids are explained completely here.
     fn page(&self) -> Option<String> {
         self.text.is_none().then(|| format!("{DOCS_URL}/clauses.md"))
     }
 
-    /// The rules that cite it or implement it.
+    /// Returns the rules that cite or implement it.
     fn rules(&self) -> Vec<&'static RuleMeta> {
         let cites = |rule: &&RuleMeta| {
             rule.clauses.contains(&self.id.as_str()) || self.by.iter().any(|by| by == rule.code)
@@ -139,12 +140,12 @@ impl Entry {
         metas().into_iter().filter(cites).collect()
     }
 
-    /// Commands that carry it out.
+    /// Returns the commands that implement it.
     fn commands(&self) -> impl Iterator<Item = &str> {
         self.by.iter().map(String::as_str).filter(|by| by.starts_with("docward"))
     }
 
-    /// For the terminal.
+    /// Formats it for the terminal.
     pub(crate) fn terminal(&self, width: usize) -> String {
         let mut head = vec![self.kind()];
         head.extend(self.level.as_deref());
@@ -177,7 +178,7 @@ impl Entry {
         out
     }
 
-    /// For other programs.
+    /// Returns it as JSON.
     pub(crate) fn json(&self) -> Value {
         json!({
             "id": self.id,
@@ -192,7 +193,7 @@ impl Entry {
         })
     }
 
-    /// As Markdown.
+    /// Returns it as Markdown.
     pub(crate) fn markdown(&self) -> String {
         let mut out = format!("# {}: {}\n", self.id, self.title);
         if let Some(text) = &self.text {
@@ -209,7 +210,7 @@ impl Entry {
     }
 }
 
-/// Ids that begin alike, one line each.
+/// Returns a list of ids with the same beginning, one line each.
 pub(crate) fn list(entries: &[Entry], width: usize) -> String {
     let longest = entries.iter().map(|entry| entry.id.len()).max().unwrap_or(0);
     let mut out = String::new();
@@ -227,7 +228,8 @@ mod tests {
 
     use super::*;
 
-    /// Ids in a text: two to four capitals, a hyphen, letters and digits, perhaps a number after a dot.
+    /// Collects the ids in a text: two to four capitals, a hyphen, letters and digits, optionally a
+    /// number after a dot.
     fn ids_in(text: &str, known: &BTreeSet<String>, out: &mut BTreeSet<String>) {
         let is_part = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '.';
         for word in text.split(|c: char| !is_part(c)) {
@@ -236,7 +238,7 @@ mod tests {
             let is_prefix = known
                 .iter()
                 .any(|id| id.split_once('-').is_some_and(|(prefix, _)| prefix == letters));
-            // `SE-1..9` names a range, `DM-08.2-style` is no id.
+            // `SE-1..9` is a range, and `DM-08.2-style` is not an id.
             let rest = rest.split("..").next().unwrap_or_default();
             if is_prefix && rest.chars().any(|c| c.is_ascii_digit()) && !rest.contains('-') {
                 out.insert(format!("{letters}-{rest}"));
@@ -258,7 +260,7 @@ mod tests {
         }
     }
 
-    /// Strings of the program, tests left out, and pages of rules.
+    /// Returns the ids in strings of the program without tests, and in the pages of rules.
     fn printed_ids() -> BTreeSet<String> {
         let known: BTreeSet<String> = entries().unwrap().into_iter().map(|e| e.id).collect();
         let mut out = BTreeSet::new();

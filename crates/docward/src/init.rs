@@ -1,4 +1,4 @@
-//! `docward init`: a commented `docward.toml` from what is at hand.
+//! `docward init`: writes a commented `docward.toml` from the data and code that it finds.
 
 use std::{
     collections::BTreeSet,
@@ -37,16 +37,16 @@ Asks at most two questions on a terminal; --yes takes what was found.
 
 Exit codes: 0 the file was written, 2 it was not.";
 
-/// Documents of each collection that are enough to see names and styles.
+/// The number of documents per collection that shows names and styles.
 const SAMPLE: u64 = 200;
 
-/// Core collections that are listed one by one; with more, Docward goes on inferring them.
+/// The maximum number of core collections in the file. With more, Docward keeps inferring them.
 const LISTED: usize = 40;
 
-/// Directories that a dump is looked for in.
+/// Directories that may contain a dump.
 const DUMPS: [&str; 3] = ["dump", "backup", "data"];
 
-/// Folders below a directory in which files of a dump may lie: `dump/shop/users.bson`.
+/// The maximum depth of dump files below a directory: `dump/shop/users.bson`.
 const DUMP_DEPTH: usize = 2;
 
 /// What to look at, and where the file goes.
@@ -69,17 +69,17 @@ pub(crate) struct InitArgs {
     force: bool,
 }
 
-/// What was found out about a project.
+/// Facts about a project.
 #[derive(Debug, Default)]
 struct Found {
-    /// What was looked at, as the user calls it.
+    /// The examined sources, as the user names them.
     looked_at: Vec<String>,
     /// Whether most names have the house prefixes.
     has_house_names: bool,
     collections: usize,
     /// Namespaces that look business-critical.
     core: Vec<String>,
-    /// Commands that judge what was looked at.
+    /// Commands that judge the examined sources.
     next: Vec<String>,
     camel: usize,
     snake: usize,
@@ -103,7 +103,7 @@ pub(crate) fn init(args: &InitArgs) -> anyhow::Result<u8> {
     let mut found = Found::default();
     let mut problems = Vec::new();
     if !data.is_empty() {
-        // Without a source `audit` reads the deployment of the environment.
+        // Without a source, `audit` reads the deployment in the environment variable.
         let is_from_environment = named_nothing && is_uri(&data[0]);
         let named: &[String] = if is_from_environment { &[] } else { &data };
         found.next.push(command("audit", named, &args.output));
@@ -136,7 +136,7 @@ pub(crate) fn init(args: &InitArgs) -> anyhow::Result<u8> {
     for problem in &problems {
         complain(&docward_uri::redact(&format!("note: {}: {}", problem.source, problem.message)));
     }
-    // What was named has to be readable; what happened to lie here does not.
+    // Sources that the user names must be readable, unlike those that were found here.
     if !args.sources.is_empty() && found.collections == 0 && found.camel + found.snake == 0 {
         let named = docward_uri::redact(&args.sources.join(" "));
         complain(&format!("error: {named}: nothing was found to learn from; check the names"));
@@ -164,7 +164,7 @@ pub(crate) fn init(args: &InitArgs) -> anyhow::Result<u8> {
     Ok(CLEAN)
 }
 
-/// A command for what was looked at, as a shell takes it.
+/// Returns a shell command for the examined sources.
 fn command(name: &str, sources: &[String], settings: &Path) -> String {
     let mut words = vec!["docward".to_owned(), name.to_owned()];
     words.extend(sources.iter().map(|source| quoted(source)));
@@ -174,7 +174,7 @@ fn command(name: &str, sources: &[String], settings: &Path) -> String {
     words.join(" ")
 }
 
-/// A path such as `.` or `..` by its name.
+/// Returns the name of a path such as `.` or `..`.
 fn whole_path(source: String) -> String {
     let has_name = Path::new(&source).components().any(|c| matches!(c, Component::Normal(_)));
     match Path::new(&source).canonicalize() {
@@ -183,7 +183,7 @@ fn whole_path(source: String) -> String {
     }
 }
 
-/// Data and code that lie in the working directory, and the deployment that the environment names.
+/// Returns data and code in the working directory, and the deployment in the environment variable.
 fn at_hand() -> Vec<String> {
     let mut sources: Vec<String> =
         env::var("MONGODB_URI").ok().filter(|uri| !uri.trim().is_empty()).into_iter().collect();
@@ -193,13 +193,13 @@ fn at_hand() -> Vec<String> {
     sources
 }
 
-/// Whether a source is read as documents, and not as code.
+/// Whether a source has documents and not code.
 pub(crate) fn is_data(source: &str) -> bool {
     let path = Path::new(source);
     is_uri(source) || path.is_file() || holds_dump(path, DUMP_DEPTH)
 }
 
-/// Whether a directory, or one a few levels below it, holds files of a dump.
+/// Whether a directory has dump files, up to a few levels below it.
 fn holds_dump(directory: &Path, depth: usize) -> bool {
     let Ok(entries) = fs::read_dir(directory) else { return false };
     entries.flatten().any(|entry| {
@@ -235,8 +235,8 @@ fn proposed_profile(found: &Found) -> ProfileName {
     if found.has_house_names { ProfileName::Vendor } else { ProfileName::Neutral }
 }
 
-/// The two things that only people know. An empty answer takes the profile that was found, and declares no
-/// collections: which are business-critical is a guess until somebody says.
+/// Asks the two questions that only the user can answer. An empty answer keeps the detected profile
+/// and declares no core collections, because these would only be a guess.
 fn ask(found: &Found, answers: &mut impl BufRead) -> anyhow::Result<(ProfileName, Vec<String>)> {
     let mut ask = |prompt: &str| -> anyhow::Result<String> {
         let mut err = std::io::stderr();
@@ -289,7 +289,7 @@ fn summary(found: &Found, profile: ProfileName, core: &[String]) -> String {
     parts.join(", ")
 }
 
-/// The file.
+/// Returns the content of the file.
 fn file(found: &Found, profile: ProfileName, core: &[String]) -> String {
     let looked_at = match found.looked_at.as_slice() {
         [] => String::new(),
@@ -351,7 +351,7 @@ fn file(found: &Found, profile: ProfileName, core: &[String]) -> String {
     out
 }
 
-/// A string as TOML takes it.
+/// Returns a TOML string.
 fn toml_text(text: &str) -> String {
     let mut out = String::from("\"");
     for c in text.chars() {
@@ -365,7 +365,7 @@ fn toml_text(text: &str) -> String {
     out
 }
 
-/// Whether the text is a settings file without mistakes.
+/// Whether the text is a valid settings file.
 #[cfg(test)]
 fn is_sound(text: &str) -> bool {
     docward_config::parse(text, "docward.toml", &crate::config::metas()).1.is_empty()

@@ -1,5 +1,10 @@
-//! Ctrl-C and SIGTERM, by what they would interrupt: reading ends early and is reported on, judging is given
-//! up, writing is finished. A second one ends the program at once, whatever it is doing.
+//! Handles Ctrl-C and SIGTERM, depending on the phase:
+//!
+//! - Reading ends early, and the report covers what was read.
+//! - Judging is abandoned.
+//! - Writing is completed.
+//!
+//! A second signal always ends the program at once.
 
 use std::{
     io,
@@ -12,24 +17,24 @@ use std::{
 
 use crate::terminal::{PROBLEMS, complain};
 
-/// What a shell expects of a program that Ctrl-C ended.
+/// The exit code that shells expect after Ctrl-C.
 const ENDED: u8 = 130;
 
-/// What the program is doing.
+/// The current phase of the program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 enum Phase {
     Reading,
     Judging,
     Writing,
-    /// A signal came while judging: nothing may begin any more.
+    /// A signal arrived while judging, so no new phase may begin.
     Ending,
 }
 
-/// What is to be done about a signal.
+/// The reaction to a signal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Answer {
-    /// Go on to the end of this phase; reading looks at `stop` itself.
+    /// Continue to the end of this phase. Reading checks `stop` itself.
     Finish,
     /// End without a report.
     GiveUp,
@@ -37,7 +42,7 @@ enum Answer {
     End,
 }
 
-/// Hears Ctrl-C and SIGTERM from now on.
+/// Handles Ctrl-C and SIGTERM.
 #[derive(Clone, Debug)]
 pub(crate) struct Interrupt {
     stop: Arc<AtomicBool>,
@@ -45,11 +50,11 @@ pub(crate) struct Interrupt {
 }
 
 impl Interrupt {
-    /// Begins to listen; the program is reading.
+    /// Begins to handle signals, in the reading phase.
     pub(crate) fn listen() -> Self {
         let interrupt = Self::new();
         let heard = interrupt.clone();
-        // Where they cannot be heard they end the program, as they do by themselves.
+        // If no handler can be installed, the signals end the program, which is their default.
         let _ = hear(move || match heard.answer() {
             Answer::Finish => {}
             Answer::GiveUp => {
@@ -70,22 +75,22 @@ impl Interrupt {
         }
     }
 
-    /// Set when reading is to end.
+    /// Returns a flag that is set when reading must end.
     pub(crate) fn stop(&self) -> &AtomicBool {
         &self.stop
     }
 
-    /// Reading is over, the rules run.
+    /// Ends reading and begins judging.
     pub(crate) fn judging(&self) {
         self.enter(Phase::Reading, Phase::Judging);
     }
 
-    /// What the rules said leads to another reading.
+    /// Begins another reading that the findings require.
     pub(crate) fn reading_again(&self) {
         self.enter(Phase::Judging, Phase::Reading);
     }
 
-    /// The report is ready and is being written. Does not return once judging was given up.
+    /// Begins to write the report. Does not return if judging was abandoned.
     pub(crate) fn writing(&self) {
         self.enter(Phase::Judging, Phase::Writing);
     }
@@ -113,7 +118,8 @@ impl Interrupt {
     }
 }
 
-/// Calls a function with every Ctrl-C and every SIGTERM. A hangup is left alone: `nohup` counts on that.
+/// Calls a function on every Ctrl-C and SIGTERM. Hangups are not handled, because `nohup` relies on
+/// that.
 fn hear(act: impl Fn() + Send + 'static) -> io::Result<()> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build()?;
     let (mut interrupt, mut terminate) = {

@@ -1,4 +1,4 @@
-//! `docward lint`: source code and settings, judged before they run.
+//! `docward lint`: judges source code and settings before they run.
 
 use std::path::PathBuf;
 
@@ -105,7 +105,7 @@ pub(crate) fn lint(args: &LintArgs) -> anyhow::Result<u8> {
         crate::secrets::refuse_lookalike(path, "lint reads files and folders")?;
     }
     let paths: Vec<PathBuf> = args.paths.iter().map(PathBuf::from).collect();
-    // Where nothing can be read there is no report, and an earlier one stays as it is.
+    // If no path exists, there is no report, and an existing one stays unchanged.
     if paths.iter().all(|path| !path.exists()) {
         for path in &paths {
             complain(&format!("error: {}: {}", path.display(), missing(path)));
@@ -169,7 +169,8 @@ pub(crate) fn lint(args: &LintArgs) -> anyhow::Result<u8> {
         let touched = pass.outcome.findings.iter().filter(|finding| is_touched(finding));
         let fixed = fix::apply(touched, args.unsafe_fixes);
         if fixed.edits > 0 {
-            // Lines moved, and what is fixed may show something else.
+            // Edits move lines, and fixed code may reveal other findings, so everything is read
+            // again.
             interrupt.reading_again();
             pass = Pass::new(args, &run.config.settings, &interrupt);
         }
@@ -201,7 +202,7 @@ pub(crate) fn lint(args: &LintArgs) -> anyhow::Result<u8> {
         interrupted,
         show_values: args.judging.show_values,
         judged: Some(judged),
-        // What a string or a file does not say is no gap of the run: nothing is skipped.
+        // Strings and files lack most evidence by nature, so skipped rules are not reported.
         ..run::report(&settings, outcome, evidence)
     };
     run.apply_baseline(&mut report, &settings);
@@ -215,20 +216,20 @@ pub(crate) fn lint(args: &LintArgs) -> anyhow::Result<u8> {
     run.finish(&report, View::Findings)
 }
 
-/// Everything read and judged once.
+/// The result of reading and judging everything once.
 struct Pass {
     outcome: Outcome,
     evidence: Evidence,
     problems: Vec<Problem>,
     sources: Vec<Source>,
     interrupted: bool,
-    /// With what comments allow.
+    /// The settings, including suppressions from comments.
     settings: Settings,
     tests_left_out: u64,
 }
 
 impl Pass {
-    /// Whether nothing could be read: a report would look like a pass.
+    /// Whether nothing could be read. A report would then look like a pass.
     fn read_nothing(&self) -> bool {
         let files = self.evidence.code.as_ref().map_or(0, |code| code.files);
         files == 0 && !self.interrupted && !self.problems.is_empty()
@@ -271,7 +272,7 @@ impl Pass {
     }
 }
 
-/// Whether selectors leave rules out; `pedantic` adds findings.
+/// Whether selectors leave out rules. `pedantic` only adds findings.
 fn selects_rules(selectors: &[String]) -> bool {
     selectors.iter().any(|word| word != PEDANTIC)
 }
@@ -279,7 +280,8 @@ fn selects_rules(selectors: &[String]) -> bool {
 /// The family of rules about suppressions, which need no evidence.
 const SUPPRESSIONS: char = 'A';
 
-/// Only rules that code and connection strings alone can break, unless others were asked for.
+/// Restricts the rules to those that need only code and connection strings, unless the user selects
+/// others.
 pub(crate) fn narrow(settings: &mut Settings) {
     if settings.select.is_empty() {
         let of_code = |need: &Need| matches!(need, Need::Code | Need::Uris);

@@ -1,5 +1,5 @@
-//! The `docward` binary: arguments in, printed reports and exit codes out. Everything else lives in
-//! the crates below; this is the only place that prints, reads the environment or exits.
+//! The `docward` binary: takes arguments, prints reports and returns exit codes. Only this crate
+//! prints, reads the environment or exits; all other code is in the library crates.
 
 mod args;
 mod audit;
@@ -85,7 +85,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// A reader that went away (`| head`) is no failure.
+/// A closed pipe is not a failure, as with `| head`.
 fn is_broken_pipe(error: &anyhow::Error) -> bool {
     error
         .chain()

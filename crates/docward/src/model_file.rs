@@ -8,7 +8,7 @@ use docward_model::DesignModel;
 
 use crate::terminal::complain;
 
-/// More mistakes than this nobody reads at once.
+/// The maximum number of mistakes that are printed.
 const MOST_FAULTS: usize = 50;
 
 /// Reads a model. Prints each mistake in it with its position, and then returns `None`.

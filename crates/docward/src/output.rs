@@ -1,4 +1,4 @@
-//! Reports to standard output and to files, in the formats that were asked for.
+//! Writes reports to standard output and to files in the requested formats.
 
 use std::{
     env,
@@ -17,17 +17,17 @@ use crate::{
     terminal::{Color, note_written, put, quoted, terminal_width, wants_color},
 };
 
-/// How a report is to look, as flags say it.
+/// How a report looks, as flags say.
 pub(crate) struct Look<'a> {
     pub(crate) shown: &'a ShownArgs,
     pub(crate) output: Option<&'a Path>,
     pub(crate) color: Color,
     pub(crate) quiet: bool,
-    /// Whether text for people is one screen unless more is asked for.
+    /// Whether text for people is limited to one screen.
     pub(crate) brief: bool,
 }
 
-/// A run, from its first moment.
+/// The start of a run.
 pub(crate) struct Started {
     at: SystemTime,
     clock: Instant,
@@ -38,7 +38,7 @@ impl Started {
         Self { at: SystemTime::now(), clock: Instant::now() }
     }
 
-    /// The run up to now, with the command line as it was typed, but for passwords.
+    /// Returns the run so far, with its command line without passwords.
     pub(crate) fn ended(&self) -> Run {
         let words = env::args_os().skip(1).map(|word| quoted(&word.to_string_lossy()));
         let command = std::iter::once("docward".to_owned()).chain(words).collect::<Vec<_>>();
@@ -54,7 +54,7 @@ impl Started {
     }
 }
 
-/// Refuses what cannot be written before anything is read.
+/// Checks that all outputs can be written before anything is read.
 pub(crate) fn check(shown: &ShownArgs, output: Option<&Path>) -> anyhow::Result<()> {
     let without_file = shown.formats.format.iter().filter(|one| one.file.is_none()).count();
     if without_file > 1 {
@@ -68,7 +68,7 @@ pub(crate) fn check(shown: &ShownArgs, output: Option<&Path>) -> anyhow::Result<
     for code in shown.expand.iter().filter(|code| *code != "all") {
         config::known_selector(code)?;
     }
-    // A letter and three digits are a rule, and nothing else is called so.
+    // Only rule codes have the form of a letter and three digits.
     let is_code = |word: &&String| {
         let (letter, digits) = word.split_at_checked(1).unwrap_or(("", ""));
         letter.bytes().all(|b| b.is_ascii_uppercase())
@@ -81,7 +81,7 @@ pub(crate) fn check(shown: &ShownArgs, output: Option<&Path>) -> anyhow::Result<
     Ok(())
 }
 
-/// Refuses files that would replace what is read: a source, or the settings.
+/// Refuses output files that would replace a source or the settings.
 pub(crate) fn spare<'f>(
     files: impl IntoIterator<Item = &'f Path>,
     sources: &[String],
@@ -129,7 +129,7 @@ pub(crate) fn write_with(
     Ok(())
 }
 
-/// The report as text.
+/// Returns the report as text.
 fn render(
     report: &Report,
     look: &Look<'_>,

@@ -1,4 +1,4 @@
-//! The progress bar: shown on a terminal when reading takes longer than a second, silent when piped.
+//! The progress bar. It appears on a terminal if reading takes longer than a second.
 
 use std::{
     io::IsTerminal,
@@ -15,7 +15,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 /// How long reading must take before a bar appears.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// A bar that waits before it shows itself.
+/// A progress bar that appears after a delay.
 pub(crate) struct Bar {
     bar: ProgressBar,
     wanted: bool,
@@ -25,7 +25,7 @@ pub(crate) struct Bar {
 }
 
 impl Bar {
-    /// A bar on standard error, or nothing at all.
+    /// Creates a bar on standard error, or a hidden one.
     pub(crate) fn new(wanted: bool) -> Self {
         let wanted = wanted && std::io::stderr().is_terminal();
         let bar = ProgressBar::with_draw_target(Some(0), ProgressDrawTarget::hidden());
@@ -44,7 +44,7 @@ impl Bar {
         }
     }
 
-    /// Takes the bar away and gives what was noted.
+    /// Removes the bar and returns the notes.
     pub(crate) fn finish(self) -> Vec<String> {
         self.bar.finish_and_clear();
         self.notes.into_inner().unwrap_or_default()

@@ -9,10 +9,11 @@ use docward_uri::parse;
 
 use crate::{args::ReadingArgs, secrets};
 
-/// Threads that profile unless told otherwise: disks are no faster, and each thread takes memory.
+/// The default maximum number of profiling threads. More would not help, because disks are the
+/// limit, and each thread needs memory.
 const MOST_THREADS: usize = 4;
 
-/// A collection as `--as` names it.
+/// Parses the collection of `--as`.
 pub(crate) fn namespace(text: &str) -> anyhow::Result<Namespace> {
     if is_uri(text) {
         bail!("expected database.collection, not a connection string");
@@ -20,15 +21,15 @@ pub(crate) fn namespace(text: &str) -> anyhow::Result<Namespace> {
     Namespace::parse(text).with_context(|| format!("`{text}`: expected database.collection"))
 }
 
-/// Threads that profile, unless somebody says. A running server's answers are fetched by a thread of their
-/// own, which leaves one core less.
+/// Returns the default number of profiling threads. For a running server, another thread fetches
+/// replies, so one core less is available.
 fn threads(sources: &[String]) -> usize {
     let cores = thread::available_parallelism().map_or(1, usize::from);
     let free = if sources.iter().any(|source| is_uri(source)) { cores - 1 } else { cores };
     free.clamp(1, MOST_THREADS)
 }
 
-/// What to read, from the flags every reading command has.
+/// Returns the request for the flags that every reading command has.
 pub(crate) fn reading(sources: &[String], args: &ReadingArgs) -> anyhow::Result<Request> {
     let glob = |text: &Option<String>, flag: &str| -> anyhow::Result<Option<NamespacePattern>> {
         text.as_deref()
@@ -59,8 +60,8 @@ pub(crate) fn reading(sources: &[String], args: &ReadingArgs) -> anyhow::Result<
     })
 }
 
-/// The database that connection strings name, which is what they are about, as for mongodump. `admin` is where
-/// accounts are kept: it is named to log in.
+/// Returns the database in connection strings, which restricts the run, as with mongodump. `admin`
+/// does not restrict it, because it is usually named to log in.
 fn scope(sources: &[String]) -> anyhow::Result<Option<NamespacePattern>> {
     let named = |source: &String| {
         let uri = parse(source).ok().filter(|_| is_uri(source))?;
@@ -78,7 +79,7 @@ fn scope(sources: &[String]) -> anyhow::Result<Option<NamespacePattern>> {
     pattern.map(Some).map_err(|message| anyhow::anyhow!("the database `{first}`: {message}"))
 }
 
-/// Takes the source from the environment where none was named.
+/// Takes the source from the environment if the user names none.
 pub(crate) fn or_from_environment(sources: &mut Vec<String>) -> anyhow::Result<()> {
     if sources.is_empty() {
         sources.push(from_environment().context(
@@ -89,7 +90,7 @@ pub(crate) fn or_from_environment(sources: &mut Vec<String>) -> anyhow::Result<(
     Ok(())
 }
 
-/// Returns the deployment to change: as it was named, or from the environment.
+/// Returns the deployment to change, from the argument or from the environment.
 pub(crate) fn deployment(named: Option<&str>) -> anyhow::Result<String> {
     named.map(str::to_owned).or_else(from_environment).context(
         "no deployment was named; name its connection string (mongodb://…), or set MONGODB_URI",

@@ -1,10 +1,10 @@
-//! Options that have new names: the old ones go on working, and say so.
+//! Renamed options. The old names still work and print a note.
 
 use std::ffi::OsString;
 
 use crate::terminal::complain;
 
-/// Old names by the command that has them.
+/// The old and new names, by command.
 const RENAMED: [(&str, &str, &str); 11] = [
     ("audit", "--uri", "--client-uri"),
     ("audit", "--model", "--design"),
@@ -19,7 +19,7 @@ const RENAMED: [(&str, &str, &str); 11] = [
     ("design simulate", "--uri", "--server"),
 ];
 
-/// Says on standard error which option has a new name.
+/// Prints a note on standard error for each renamed option.
 pub(crate) fn note_old_names(words: impl Iterator<Item = OsString>) {
     let words: Vec<String> = words.map(|word| word.to_string_lossy().into_owned()).collect();
     for (old, new) in old_names(&words) {

@@ -126,8 +126,8 @@ fn exit_code(report: &Report, fail_on: FailOn) -> u8 {
     if failed { FINDINGS } else { CLEAN }
 }
 
-/// Says why nothing could be read. No report is written: an empty one would look like a pass, and would
-/// replace the last good one.
+/// Prints why nothing could be read. No report is written: an empty one would look like a pass, and
+/// would replace the last valid one.
 pub(crate) fn refuse(problems: &[Problem]) -> u8 {
     for problem in problems {
         tell(&format!("error: {}: {}", problem.source, problem.message));

@@ -1,15 +1,16 @@
-//! What leaves the program repeats no password that was given to it on the command line, whatever command it was
-//! given to and however the connection string was written.
+//! Removes passwords of the command line from everything that the program prints. This works for
+//! every command and every notation of a connection string.
 
 use std::{borrow::Cow, path::Path, sync::OnceLock};
 
 use anyhow::bail;
 use docward_uri::{lookalike, redact, redact_argument};
 
-/// Arguments that may hold a password, in the forms in which they may be printed, with what is printed instead.
+/// Arguments that may contain a password, in every form that may be printed, each with its
+/// replacement.
 static MASKS: OnceLock<Vec<(String, String)>> = OnceLock::new();
 
-/// Takes note of the arguments of this run.
+/// Stores the arguments of this run.
 pub(crate) fn remember(arguments: impl IntoIterator<Item = std::ffi::OsString>) {
     let mut masks = Vec::new();
     for argument in arguments {
@@ -22,13 +23,13 @@ pub(crate) fn remember(arguments: impl IntoIterator<Item = std::ffi::OsString>) 
             if masked == text {
                 continue;
             }
-            // Paths lose the second slash; formats escape what has a meaning in them.
+            // Paths lose the second slash, and formats escape special characters.
             for form in [text.to_owned(), text.replace("//", "/"), json(text), html(text)] {
                 masks.push((form, masked.clone()));
             }
         }
     }
-    // The longest first: an argument may be a part of another one.
+    // The longest comes first, because an argument may be part of another one.
     masks.sort_by(|a, b| b.0.len().cmp(&a.0.len()).then_with(|| a.cmp(b)));
     masks.dedup();
     let _ = MASKS.set(masks);
@@ -44,7 +45,8 @@ fn html(text: &str) -> String {
     escaped.replace('"', "&quot;")
 }
 
-/// A report without arguments that may hold a password. All else in it stays: data has an `@` of its own.
+/// Masks arguments that may contain a password in a report. Everything else stays unchanged,
+/// because data may contain an `@`.
 pub(crate) fn in_report(text: &str) -> Cow<'_, str> {
     let masks = MASKS.get().map_or(&[][..], Vec::as_slice);
     let mut text = Cow::Borrowed(text);
@@ -56,13 +58,13 @@ pub(crate) fn in_report(text: &str) -> Cow<'_, str> {
     text
 }
 
-/// A message without anything that may be a password.
+/// Masks everything in a message that may be a password.
 pub(crate) fn in_message(text: &str) -> String {
     redact(&in_report(text))
 }
 
-/// Refuses an argument that was meant to be a connection string and is written wrongly, unless a file has that
-/// name. `what` says which argument it is.
+/// Refuses an argument that looks like a misspelt connection string, unless a file has that name.
+/// `what` names the argument.
 pub(crate) fn refuse_lookalike(argument: &str, what: &str) -> anyhow::Result<()> {
     match lookalike(argument) {
         Some(fault) if !Path::new(argument).exists() => bail!("{what}: {fault}"),
@@ -70,7 +72,7 @@ pub(crate) fn refuse_lookalike(argument: &str, what: &str) -> anyhow::Result<()>
     }
 }
 
-/// Refuses an argument that has to be a connection string and is none.
+/// Refuses an argument that must be a connection string but is not.
 pub(crate) fn expect_connection_string(argument: &str, what: &str) -> anyhow::Result<()> {
     match lookalike(argument) {
         Some(docward_uri::Lookalike::Host(host)) => bail!("{what}: write mongodb://{host}"),

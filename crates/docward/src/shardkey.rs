@@ -1,4 +1,4 @@
-//! `docward shardkey`: judge shard keys, or propose some.
+//! `docward shardkey`: judges or proposes shard keys.
 
 use anyhow::{Context, bail};
 use docward_advise::{KeyQuestion, shard_keys};
@@ -16,7 +16,8 @@ use crate::{
     terminal::{CLEAN, FINDINGS, PROBLEMS, put},
 };
 
-/// Runs the command. Exit code 1 when a key fails that was asked about, or that the collection has.
+/// Runs the command. The exit code is 1 if a requested key, or the current key of the collection,
+/// fails.
 pub(crate) fn shardkey(mut args: ShardKeyArgs) -> anyhow::Result<u8> {
     reading::or_from_environment(&mut args.sources)?;
     let args = &args;
@@ -98,7 +99,7 @@ pub(crate) fn shardkey(mut args: ShardKeyArgs) -> anyhow::Result<u8> {
     Ok(if failed { FINDINGS } else { CLEAN })
 }
 
-/// Why there is nothing to say about the key of a collection of this kind.
+/// Returns why the keys of a collection of this kind cannot be judged.
 fn not_to_be_judged(collection: &Collection) -> Option<String> {
     let namespace = &collection.namespace;
     match collection.kind {
@@ -121,7 +122,7 @@ fn not_to_be_judged(collection: &Collection) -> Option<String> {
     }
 }
 
-/// `{"customerId": 1, "createdAt": 1}` or `{"_id": "hashed"}`.
+/// Parses `{"customerId": 1, "createdAt": 1}` or `{"_id": "hashed"}`.
 fn parse_key(text: &str) -> anyhow::Result<KeyFields> {
     let shown = || format!("--key {text}");
     let document = json::parse_one(text)

@@ -1,4 +1,4 @@
-//! Source code as a source of a report, and the comments in it that allow findings.
+//! Source code as a source of a report, and suppressions in its comments.
 
 use docward_collect::SourceSeen;
 use docward_model::{Location, Problem, Source, SourceKind, Suppression};
@@ -6,7 +6,7 @@ use docward_source::Allowed;
 
 use crate::config;
 
-/// The paths as sources of a report. Files are counted once, however many paths lead to them.
+/// Returns the paths as sources of a report. A file counts once, even if several paths contain it.
 pub(crate) fn sources(paths: &[String], seen: &SourceSeen, sampled: bool) -> Vec<Source> {
     let one = |name: &String, documents: u64, bytes: u64| Source {
         kind: SourceKind::Code,
@@ -21,8 +21,8 @@ pub(crate) fn sources(paths: &[String], seen: &SourceSeen, sampled: bool) -> Vec
     first.into_iter().chain(paths.map(|path| one(path, 0, 0))).collect()
 }
 
-/// What comments allow, as suppressions. Comments without a reason allow nothing: that is a problem, and so is a
-/// rule nobody knows, or a day that is none.
+/// Returns the suppressions in comments. A comment without a reason suppresses nothing and is a
+/// problem. So is an unknown rule or an invalid date.
 pub(crate) fn allowed_by_comments(
     seen: &mut SourceSeen,
     problems: &mut Vec<Problem>,
@@ -35,14 +35,14 @@ pub(crate) fn allowed_by_comments(
         }
         let Allowed { line, rules, until, reason } = allowed;
         let location = Location { file, line, column: 1 };
-        // Rule by rule: each of them may be needed no more.
+        // One suppression for each rule, because each may become unnecessary separately.
         out.extend(rules.into_iter().map(|rule| Suppression {
             rule,
             pattern: None,
             path: None,
             files: None,
             is_comment: true,
-            // Code stands on the same line.
+            // The same line may contain code with a password.
             reason: docward_uri::redact(&reason),
             expires: until.clone(),
             location: location.clone(),
@@ -51,11 +51,11 @@ pub(crate) fn allowed_by_comments(
     out
 }
 
-/// What is wrong with a comment that allows something.
+/// Returns what is wrong with a suppression comment.
 fn fault(allowed: &Allowed) -> Option<String> {
     let unknown = allowed.rules.iter().find(|rule| config::known_selector(rule).is_err());
     if let Some(rule) = unknown {
-        // Whatever else stands there is not repeated.
+        // Other text might be secret, so it is not repeated.
         let is_name = rule.chars().all(|c| c.is_ascii_alphanumeric() || c == '-');
         let rule = if is_name { rule.as_str() } else { "…" };
         return Some(format!(

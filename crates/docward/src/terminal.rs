@@ -1,4 +1,5 @@
-//! Standard output, standard error and files: everything that the program prints goes through here.
+//! Writes to standard output, standard error and files. All output of the program passes through
+//! this module.
 
 use std::{
     borrow::Cow,
@@ -12,20 +13,20 @@ use clap::ValueEnum;
 
 use crate::secrets;
 
-/// Nothing at or above `--fail-on`.
+/// No finding at or above `--fail-on`.
 pub(crate) const CLEAN: u8 = 0;
-/// Findings at or above `--fail-on`.
+/// At least one finding at or above `--fail-on`.
 pub(crate) const FINDINGS: u8 = 1;
-/// Could not run, or ran with problems.
+/// The run failed or had problems.
 pub(crate) const PROBLEMS: u8 = 2;
 
-/// Columns where there is no terminal to ask.
+/// The assumed width without a terminal.
 const COLUMNS: usize = 100;
 
-/// Narrower terminals get lines that are broken by the terminal.
+/// The minimum width. On narrower terminals, the terminal itself breaks the lines.
 const NARROWEST: usize = 40;
 
-/// Longer lines are hard to read.
+/// The maximum width, because longer lines are hard to read.
 const WIDEST: usize = 120;
 
 /// When to use colours.
@@ -37,18 +38,19 @@ pub(crate) enum Color {
     Never,
 }
 
-/// Writes a line to standard error, without passwords; if that is closed, nobody is listening.
+/// Writes a line to standard error without passwords. Errors are ignored, because there is no other
+/// place to report them.
 pub(crate) fn complain(text: &str) {
     let _ = writeln!(std::io::stderr(), "{}", folded(&secrets::in_message(text)));
 }
 
-/// The same for a line of our own words, which may name hosts and forms of connection strings: only what was
-/// given as an argument is masked.
+/// Writes a line of Docward's own words to standard error. The words may contain hosts and forms of
+/// connection strings, so only arguments are masked.
 pub(crate) fn tell(text: &str) {
     let _ = writeln!(std::io::stderr(), "{}", folded(&secrets::in_report(text)));
 }
 
-/// Text with its long lines broken at words where a person reads it; programs get lines as they are.
+/// Wraps long lines at words on a terminal. Programs get unwrapped lines.
 fn folded(text: &str) -> Cow<'_, str> {
     if !std::io::stderr().is_terminal() {
         return Cow::Borrowed(text);
@@ -62,7 +64,7 @@ fn folded(text: &str) -> Cow<'_, str> {
     Cow::Owned(lines.collect::<Vec<_>>().join("\n"))
 }
 
-/// Writes to a file, or to standard output, without passwords that were given as arguments.
+/// Writes to a file or to standard output, without passwords from arguments.
 pub(crate) fn put(text: &str, file: Option<&Path>) -> anyhow::Result<()> {
     let text = &secrets::in_report(text);
     match file {
@@ -77,17 +79,18 @@ pub(crate) fn put(text: &str, file: Option<&Path>) -> anyhow::Result<()> {
     }
 }
 
-/// Says that a file was written; what is no ordinary file (a pipe, a device) has its reader already.
+/// Prints that a file was written. Says nothing about a pipe or a device, which already has a
+/// reader.
 pub(crate) fn note_written(path: &Path, quiet: bool) {
     if !quiet && path.is_file() {
         tell(&format!("wrote {}", path.display()));
     }
 }
 
-/// Writes a file so that it is there whole or not at all: beside its place first, then moved there.
-/// What is no ordinary file (a pipe, a device) is written to as it is.
+/// Writes a file atomically: first beside its place, then moved there. Writes directly to a pipe or
+/// a device.
 pub(crate) fn write_whole(path: &Path, text: &str) -> std::io::Result<()> {
-    // A link stays a link.
+    // A link must stay a link.
     let path = &path.canonicalize().unwrap_or_else(|_| path.to_owned());
     if path.exists() && !path.is_file() {
         return std::fs::write(path, text);
@@ -102,7 +105,7 @@ pub(crate) fn write_whole(path: &Path, text: &str) -> std::io::Result<()> {
         std::fs::rename(&beside, path)
     });
     match written {
-        // Where nothing new may be put, what is there may still be written to.
+        // Without permission to create a file, writing the existing one may still work.
         Err(error) if error.kind() == std::io::ErrorKind::PermissionDenied => {
             let _ = std::fs::remove_file(&beside);
             std::fs::write(path, text)
@@ -115,7 +118,7 @@ pub(crate) fn write_whole(path: &Path, text: &str) -> std::io::Result<()> {
     }
 }
 
-/// A word as a shell takes it.
+/// Quotes a word for a shell.
 pub(crate) fn quoted(word: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=,+@%".contains(c);
     if !word.is_empty() && word.chars().all(is_plain) {
@@ -125,7 +128,7 @@ pub(crate) fn quoted(word: &str) -> String {
     }
 }
 
-/// Whether to colour: as asked, or on a terminal that did not refuse.
+/// Whether to use colours: as requested, or on a terminal that does not forbid them.
 pub(crate) fn wants_color(color: Color, to_file: bool) -> bool {
     match color {
         Color::Always => true,
@@ -138,7 +141,7 @@ pub(crate) fn wants_color(color: Color, to_file: bool) -> bool {
     }
 }
 
-/// Columns of the terminal: as the environment says, else as the terminal says, else a default.
+/// Returns the width of the terminal, from the environment, the terminal or a default.
 pub(crate) fn terminal_width() -> usize {
     let columns = env::var("COLUMNS").ok().and_then(|c| c.parse::<usize>().ok());
     let asked = || terminal_size::terminal_size().map(|(width, _)| usize::from(width.0));

@@ -1,4 +1,5 @@
-//! Usage errors with the tip that clap cannot give: it does not know formats, paths and connection strings.
+//! Adds tips to usage errors that clap cannot give, because it does not know formats, paths and
+//! connection strings.
 
 use std::{ffi::OsString, path::Path};
 
@@ -9,7 +10,7 @@ use clap::{
 
 use crate::{cli::Cli, init::is_data};
 
-/// The error, with a better tip where there is one.
+/// Returns the error, with a better tip if there is one.
 pub(crate) fn with_tip(mut error: Error, words: impl Iterator<Item = OsString>) -> Error {
     let tip = match (error.kind(), error.get(ContextKind::InvalidArg)) {
         (ErrorKind::UnknownArgument, Some(ContextValue::String(option))) => format(option, words),
@@ -26,7 +27,7 @@ pub(crate) fn with_tip(mut error: Error, words: impl Iterator<Item = OsString>) 
     error
 }
 
-/// `--json` for `--format json`, in commands that have that format.
+/// Returns a tip for `--json` instead of `--format json`, in commands with that format.
 fn format(option: &str, words: impl Iterator<Item = OsString>) -> Option<String> {
     let name = option.strip_prefix("--")?.split('=').next()?;
     let mut command = Cli::command();
@@ -39,7 +40,7 @@ fn format(option: &str, words: impl Iterator<Item = OsString>) -> Option<String>
     is_known.then(|| format!("write '--format {name}'"))
 }
 
-/// A source in the place of a command.
+/// Returns a tip for a source in place of a command.
 fn command(word: &str) -> Option<String> {
     let path = Path::new(word);
     if is_data(word) {

@@ -1,5 +1,5 @@
-//! Switching Docward on in an old project: every format, baselines that only shrink, suppressions with a
-//! reason and a last day, waivers, two reports compared, completions and manual pages.
+//! Adopting Docward in an old project: every format, baselines that only shrink, suppressions with
+//! a reason and a last day, waivers, comparisons of reports, completions and manual pages.
 
 #![allow(clippy::unwrap_used, reason = "tests: a panic is the message")]
 
@@ -19,7 +19,7 @@ struct Project {
 }
 
 impl Project {
-    /// One collection of orders, with faults that can be mended one by one.
+    /// Creates a collection of orders with faults that tests can fix one by one.
     fn new() -> Self {
         let project = Self { directory: tempfile::tempdir().unwrap() };
         project.orders(&[DATE_AS_TEXT, MONEY, "\"UserName\": \"a\""]);
@@ -86,7 +86,7 @@ fn a_baseline_goes_round_and_only_shrinks() {
     assert_eq!(code(&missing), 2);
     assert!(stderr(&missing).contains("--write-baseline makes one"), "{}", stderr(&missing));
 
-    // Everything is accepted, and nothing is reported until something new comes.
+    // All findings are accepted, so only new ones are reported.
     let (written, exit) = project.report(&["--baseline", &file, "--write-baseline"]);
     assert_eq!((findings(&written).len(), exit), (0, 0), "{written}");
     assert_eq!(known(Path::new(&file)), all);
@@ -95,13 +95,13 @@ fn a_baseline_goes_round_and_only_shrinks() {
     assert_eq!((findings(&again).len(), exit), (0, 0));
     assert_eq!(again["summary"]["baselined"], all);
 
-    // Counts may change, and documents too.
+    // Counts and documents may change.
     let line = format!("{{\"_id\": 999, {DATE_AS_TEXT}, {MONEY}, \"UserName\": \"b\"}}\n");
     let text = fs::read_to_string(project.file("orders.jsonl")).unwrap();
     fs::write(project.file("orders.jsonl"), text + &line).unwrap();
     assert_eq!(findings(&project.report(&["--baseline", &file]).0).len(), 0);
 
-    // One is mended, another comes: the new one is told, the mended one listed.
+    // One finding is fixed and another is new. The report lists both.
     project.orders(&[MONEY, "\"UserName\": \"a\"", "\"mixed\": 1"]);
     let text = fs::read_to_string(project.file("orders.jsonl")).unwrap();
     let mixed = text.replacen("\"mixed\": 1", "\"mixed\": {\"a\": \"x\"}", 30);
@@ -112,13 +112,13 @@ fn a_baseline_goes_round_and_only_shrinks() {
     assert_eq!(changed["compared"]["fixed"][0]["rule"], "T001");
     assert_eq!(fs::read_to_string(&file).unwrap(), first, "a look changes nothing");
 
-    // Written anew it would grow: refused, and the report says why.
+    // Writing the baseline again would let it grow, so this is refused with a reason.
     let refused = project.audit(&["--baseline", &file, "--write-baseline"]);
     assert_eq!(code(&refused), 2);
     assert!(stdout(&refused).contains("it would grow by 1"), "{}", stdout(&refused));
     assert_eq!(fs::read_to_string(&file).unwrap(), first);
 
-    // Brought up to date it shrinks, and the new one stays reported.
+    // An update shrinks the baseline, and the new finding stays reported.
     let (updated, _) = project.report(&["--baseline", &file, "--update-baseline"]);
     assert_eq!(rules(&updated), BTreeSet::from(["T005".to_owned()]));
     assert_eq!(known(Path::new(&file)), all - 1);
@@ -146,7 +146,8 @@ fn what_was_not_looked_for_stays_in_the_baseline() {
         project.audit(&arguments);
         assert_eq!(known(Path::new(&file)), all, "{more:?}");
     }
-    // Ignored or suppressed there, or another file, which says nothing of the rest of its database.
+    // The finding is ignored, suppressed or in another file. This says nothing about the rest of
+    // its database.
     for settings in [
         "[[namespaces]]\nmatch = \"*.*\"\nignore = [\"T\"]\n",
         "[[suppress]]\nrule = \"T\"\nreason = \"x\"\nexpires = \"never\"\n",
@@ -184,7 +185,7 @@ fn a_baseline_that_cannot_be_written_costs_no_report() {
     assert_eq!(code(&output), 2);
     assert!(stdout(&output).contains("the baseline was not written"), "{}", stdout(&output));
     assert!(stdout(&output).contains("T001"), "the findings are printed");
-    // Nor is one made of a run that did not read everything.
+    // An incomplete run does not create a baseline either.
     let broken = project.path("broken.bson");
     fs::write(&broken, [1, 2, 3]).unwrap();
     let file = project.path("base.json");
@@ -249,7 +250,7 @@ fn a_diff_does_not_call_withheld_or_unread_things_fixed_or_new() {
         "{head}"
     );
     assert!(text.contains(&format!(" · {shown} not looked for before · ")), "{text}");
-    // Nothing was read: nothing was looked for.
+    // Nothing was read, so nothing was checked.
     let mut blank: Value =
         serde_json::from_str(&fs::read_to_string(file("all.json")).unwrap()).unwrap();
     blank["findings"] = serde_json::json!([]);
@@ -264,7 +265,7 @@ fn a_diff_does_not_call_withheld_or_unread_things_fixed_or_new() {
     let of_diff = docward(&["diff", &file("all.json"), &file("diff.json")]);
     assert_eq!(code(&of_diff), 2);
     assert!(stderr(&of_diff).contains("comparison of two reports"), "{}", stderr(&of_diff));
-    // A run that could not read everything is no all-clear.
+    // An incomplete run must not look like a pass.
     let broken = file("broken.bson");
     fs::write(&broken, [1, 2, 3]).unwrap();
     project.audit(&[&broken, "--format", "json", "--output", &file("problem.json")]);
@@ -280,7 +281,8 @@ fn names_out_of_data_stay_names_in_every_format() {
     let read = |format: &str| stdout(&project.audit(&["--format", format, "--expand"]));
     let markdown = read("markdown");
     for line in markdown.lines().filter(|line| line.contains("<img")) {
-        // Only inside a span whose fence is longer than any run of backticks in it, or a block of code.
+        // The text is in a code block, or in a span whose fence is longer than any run of backticks
+        // in it.
         assert!(line.contains("``` ") || line.starts_with("db."), "{line}");
     }
     assert!(!read("html").contains("<img"));
@@ -327,7 +329,7 @@ fn suppressions_hold_until_their_day_and_are_missed_when_unused() {
 
     let unused = suppress("rule = \"D009\"\nexpires = \"never\"\n");
     assert!(rules(&unused).contains("A002"));
-    // By family, name and path.
+    // Suppressions by family, name and path.
     let by_path = suppress("rule = \"T\"\npath = \"create*\"\nexpires = \"never\"\n");
     assert!(!rules(&by_path).contains("T001") && rules(&by_path).contains("T002"));
     let by_name = suppress("rule = \"date-as-string\"\npath = \"price\"\nexpires = \"never\"\n");
@@ -421,7 +423,7 @@ fn two_reports_are_compared_in_every_format() {
     let narrow = docward(&["diff", &old, &new, "--quiet", "--color", "never"]);
     assert!(stdout(&narrow).contains("1 fixed"), "{}", stdout(&narrow));
 
-    // One of them may come from another command.
+    // One of the reports may come from another command.
     let piped = std::process::Command::new(env!("CARGO_BIN_EXE_docward"))
         .args(["diff", &old, "-", "--quiet", "--color", "never"])
         .stdin(fs::File::open(&new).unwrap())
@@ -448,7 +450,7 @@ fn the_same_findings_are_in_every_format() {
         .as_array()
         .unwrap()
         .iter()
-        // Recognised patterns need no action: only programs get them.
+        // Recognised patterns need no action, so only machine-readable formats contain them.
         .filter(|f| !(f["rule"] == "R020" && f["severity"] == "info"))
         .map(|f| {
             let text = |key: &str| f[key].as_str().unwrap().to_owned();
@@ -487,11 +489,11 @@ fn the_same_findings_are_in_every_format() {
     for (rule, _) in &all {
         assert!(markdown.contains(rule), "{rule}");
     }
-    // The page is the same every time, pictures included, but for when and how long.
+    // The page is always the same, including pictures, except for its date and duration.
     assert_eq!(without_times(&read("html")), without_times(&read("html")));
 }
 
-/// A page without its date and duration.
+/// Returns a page without its date and duration.
 fn without_times(page: &str) -> String {
     let mut out = page.to_owned();
     for id in ["started", "duration"] {
@@ -519,7 +521,7 @@ fn completions_and_manual_pages_come_from_the_definition() {
         for word in ["shardkey", "update-baseline"] {
             assert!(script.contains(word), "{shell}: {word}");
         }
-        // The last two complete no values.
+        // The last two shells do not complete values.
         assert!(script.contains("sarif") || matches!(shell, "powershell" | "elvish"), "{shell}");
     }
     let page = stdout(&docward(&["man"]));
@@ -531,7 +533,7 @@ fn completions_and_manual_pages_come_from_the_definition() {
     assert!(audit.contains("write\\-baseline") && audit.contains("Examples:"), "{audit}");
 }
 
-/// Code that grows an array without a bound, in three files below a folder of its own.
+/// Code that appends to an array without a bound, in three files below a separate folder.
 struct CodeBase {
     directory: tempfile::TempDir,
 }
@@ -549,7 +551,7 @@ impl CodeBase {
         base
     }
 
-    /// The JSON report of `docward lint` on a part of it, and the exit code.
+    /// Returns the JSON report of `docward lint` on a part of the code, and the exit code.
     fn lint(&self, part: &str, more: &[&str]) -> (Value, i32) {
         let target = self.directory.path().join(part).display().to_string();
         let mut all = vec!["lint", &target, "--format", "json", "--profile", "neutral"];
@@ -561,7 +563,7 @@ impl CodeBase {
     }
 }
 
-/// `A002 app.mongodb:1` of every finding.
+/// Returns each finding in the form `A002 app.mongodb:1`.
 fn places(report: &Value) -> Vec<String> {
     let findings = report["findings"].as_array().unwrap().iter();
     let place = |finding: &Value| {
@@ -578,7 +580,7 @@ fn comments_that_allow_have_a_reason_a_day_and_a_use() {
         let base = CodeBase::new(&[("app.mongodb", &format!("{comment}\n{PUSH}"))]);
         base.lint("", &["--fail-on", "info"])
     };
-    // In use: what it is about, why and until when are told.
+    // A used suppression: the report states its subject, its reason and its last day.
     let (report, exit) = with("// docward: allow D020 until 2999-12-31 cut every night");
     assert_eq!((places(&report), exit), (Vec::new(), 0), "{report}");
     let used = &report["suppressions"][0];
@@ -588,19 +590,20 @@ fn comments_that_allow_have_a_reason_a_day_and_a_use() {
         (&"cut every night".into(), &"2999-12-31".into())
     );
     assert_eq!(used["findings"], 1);
-    // Over: it is told where it stands, and so is what it covered.
+    // An expired suppression: the report shows its position and the findings that it covered.
     let (report, exit) = with("// docward: allow D020 until 2020-01-01 cut every night");
     let mut told = places(&report);
     told.sort();
     assert_eq!((told, exit), (vec!["A001 app.mongodb:1".into(), "D020 app.mongodb:2".into()], 1));
-    // Not needed: one rule of the two, or all.
+    // An unused suppression: one of its two rules, or all of them.
     let (report, exit) = with("// docward: allow D020, T020 cut every night");
     assert_eq!((places(&report), exit), (vec!["A002 app.mongodb:1".to_owned()], 1), "{report}");
     assert!(report["findings"][0]["what"].as_str().unwrap().contains("T020 at"), "{report}");
-    // A part of the code, or of the rules, tells nothing about what is not needed.
+    // A run on a part of the code, or with a part of the rules, cannot tell which suppressions are
+    // unused.
     let base = CodeBase::new(&[("app.mongodb", "// docward: allow D020 cut every night\n")]);
     assert_eq!(places(&base.lint("", &["--select", "D020,A002"]).0), Vec::<String>::new());
-    // A day that is none allows nothing.
+    // An invalid date suppresses nothing.
     let (report, exit) = with("// docward: allow D020 until 2027-13-41 cut every night");
     assert_eq!((places(&report), exit), (vec!["D020 app.mongodb:2".to_owned()], 2), "{report}");
     assert!(report["problems"][0]["message"].as_str().unwrap().contains("2027-01-31"), "{report}");
@@ -628,15 +631,16 @@ fn suppressions_of_code_are_narrowed_by_file_and_missed_when_unused() {
     for glob in ["code/src/legacy/**", "**/old.mongodb", "legacy/*", "src/legacy/old.mongodb"] {
         assert_eq!(lint(&format!("file = \"{glob}\""), ""), app, "{glob}");
     }
-    // What matches nothing is told when everything was looked at, or the files it names were.
+    // A suppression without a match is reported if everything was examined, or at least the files
+    // that it names.
     let unused = "A002 docward.toml:1";
     assert_eq!(lint("file = \"src/lgacy/**\"", ""), format!("{unused} {app} {old}"));
     assert_eq!(lint("file = \"lib/**\"", "code/lib"), unused);
     assert_eq!(lint("file = \"src/**\"", "code/lib"), "", "not looked at");
-    // Names of fields are no files.
+    // Names of fields are not files.
     assert_eq!(lint("path = \"code/**\"", ""), format!("{unused} {app} {old}"));
     assert_eq!(lint("", "code/lib"), unused);
-    // One array is one finding, and a statement that is accepted keeps back no other.
+    // An array has one finding. Accepting one statement does not hide the others.
     let same = |allowed: &str| {
         let old = format!("{allowed}{PUSH}");
         let base = CodeBase::new(&[("a.mongodb", &old), ("b.mongodb", PUSH)]);
@@ -718,13 +722,13 @@ fn what_was_said_of_a_collection_that_is_gone_is_fixed() {
     let whole = report(&dump, &[]);
     assert!(of_orders(&whole, "fixed") >= 2, "{whole}");
     assert_eq!(of_orders(&whole, "notJudged"), 0, "{whole}");
-    // A part of the database says nothing of the rest.
+    // A run on a part of the database says nothing about the rest.
     for part in
         [report(&dump, &["--collection", "t_order"]), report(&database.join("t_order.bson"), &[])]
     {
         assert_eq!(of_orders(&part, "fixed"), 0, "{part}");
     }
-    // A database that is not in the dump may not have been dumped.
+    // A database that is missing in the dump may exist.
     let other = directory.path().join("other");
     fs::create_dir_all(&other).unwrap();
     fs::rename(&database, other.join("db_other")).unwrap();

@@ -1,6 +1,6 @@
-//! The files that other projects use as they are: `action.yml`, `ci/gitlab.yml` and
-//! `.pre-commit-hooks.yaml`. Their shell steps run here, with a wheel that is made from the binary under
-//! test; what only GitHub or GitLab can evaluate does not.
+//! The files that other projects use unchanged: `action.yml`, `ci/gitlab.yml` and
+//! `.pre-commit-hooks.yaml`. The tests run their shell steps with a wheel of the binary under test.
+//! They do not cover parts that only GitHub or GitLab can evaluate.
 
 #![allow(clippy::unwrap_used, clippy::print_stderr, reason = "tests: a panic is the message")]
 
@@ -67,7 +67,8 @@ fn texts(value: &Value) -> Vec<String> {
     value.as_array().unwrap().iter().map(|item| item.as_str().unwrap().to_owned()).collect()
 }
 
-/// The wheel, made once; the folder goes with the machine's other temporary files.
+/// Returns the wheel, which is created once. The folder is deleted with the other temporary files
+/// of the machine.
 fn wheel() -> &'static Path {
     static WHEEL: OnceLock<PathBuf> = OnceLock::new();
     WHEEL.get_or_init(|| {
@@ -86,14 +87,14 @@ fn wheel() -> &'static Path {
     })
 }
 
-/// A machine that runs the steps of a job: a project, and an environment that later steps extend.
+/// A simulated job: a project, and an environment that later steps extend.
 struct Runner {
     folder: tempfile::TempDir,
     variables: BTreeMap<String, String>,
 }
 
 impl Runner {
-    /// `None`, with a message, when this machine has no venv to install packages in.
+    /// Returns `None` with a message if this machine has no venv for installing packages.
     fn new() -> Option<Self> {
         let folder = tempfile::tempdir().unwrap();
         let at = |name: &str| folder.path().join(name);
@@ -111,7 +112,7 @@ impl Runner {
             ("PATH", format!("{}:{}", text("image/bin"), std::env::var("PATH").unwrap())),
             ("RUNNER_TEMP", text("temporary")),
             ("GITHUB_PATH", text("path")),
-            // A version is found beside the wheel, and nowhere else.
+            // Packages are only installed from the folder of the wheel.
             ("PIP_NO_INDEX", "1".to_owned()),
             ("PIP_FIND_LINKS", wheel().parent().unwrap().display().to_string()),
         ];
@@ -123,7 +124,8 @@ impl Runner {
         self.folder.path().join("project")
     }
 
-    /// Runs a script as GitHub's `shell: bash` and GitLab's runner do: the first failure ends it.
+    /// Runs a script like GitHub's `shell: bash` and GitLab's runner, which stop at the first
+    /// failure.
     fn run(&mut self, script: &str, variables: &BTreeMap<String, String>) -> Output {
         let output = Command::new("bash")
             .args(["--noprofile", "--norc", "-eo", "pipefail", "-c", script])
@@ -140,7 +142,7 @@ impl Runner {
         output
     }
 
-    /// Runs the steps of the action with these inputs, up to the first that fails.
+    /// Runs the steps of the action with these inputs, up to the first failure.
     fn action(&mut self, given: &[(&str, &str)]) -> Output {
         let action = yaml("action.yml");
         let mut inputs: BTreeMap<&str, &str> = BTreeMap::new();
@@ -168,7 +170,7 @@ impl Runner {
                 variables.insert(name.clone(), inputs[input].to_owned());
             }
             let script = script.as_str().unwrap();
-            // Text of an input inside a script is a way to run commands.
+            // An input inside a script could run commands.
             assert!(!script.contains("${{"), "{script}");
             let output = self.run(script, &variables);
             let failed = !output.status.success();
@@ -181,7 +183,7 @@ impl Runner {
     }
 }
 
-/// The kind of condition that the action uses.
+/// Evaluates a condition of the form that the action uses.
 fn holds(condition: &str, inputs: &BTreeMap<&str, &str>) -> bool {
     let (input, text) =
         condition.strip_prefix("always() && inputs.").unwrap().split_once(" == ").unwrap();
@@ -294,7 +296,7 @@ fn hooks_run_what_pre_commit_would_run() {
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
 }
 
-/// The lines of a file that run docward, in scripts and in `entry`.
+/// Returns the lines of a file that run docward, in scripts and in `entry`.
 fn commands(file: &str) -> Vec<String> {
     let text = fs::read_to_string(root().join(file)).unwrap();
     let text = text.replace(" || code=$?", "");
@@ -313,9 +315,9 @@ fn every_option_of_the_files_exists() {
         for command in commands {
             let mut words = command.split(' ').skip(1);
             let called = words.next().unwrap();
-            // A variable stands for any command; these two are the ones that CI runs.
+            // A variable stands for a command; CI runs these two.
             let called = if called.starts_with('$') { vec!["audit", "lint"] } else { vec![called] };
-            // `${FILE:+--format …}` is an option with a condition.
+            // `${FILE:+--format …}` is a conditional option.
             let words = words.map(|word| word.split(":+").last().unwrap_or(word));
             for option in words.filter(|word| word.starts_with("--")) {
                 for name in &called {
@@ -348,7 +350,8 @@ fn release_workflow_runs_scripts_that_exist() {
     assert!(manifest.lines().any(|line| line == check), "the workflow looks for this line");
 }
 
-/// Versions in pages and files are those of the workspace: a release changes them all.
+/// Pages and files must contain the version of the workspace, so that a release changes all of
+/// them.
 #[test]
 fn files_and_pages_name_the_version_of_the_workspace() {
     let mut found = 0;

@@ -1,4 +1,4 @@
-//! The command line end to end: the real binary, real files, exit codes, the JSON contract.
+//! Tests the command line with the real binary and real files: exit codes and the JSON format.
 
 #![allow(clippy::unwrap_used, reason = "tests: a panic is the message")]
 
@@ -143,7 +143,8 @@ fn the_same_documents_in_every_dialect_give_the_same_findings() {
         );
         assert_eq!(report["sources"][0]["documents"], 40, "{name}");
         let mut found = findings(&report);
-        // A lone BSON file and a JSON file carry the same evidence: neither has a catalogue.
+        // A single BSON file and a JSON file give the same evidence, because neither has a
+        // catalogue.
         found.sort();
         seen.push((name, found));
     }
@@ -282,7 +283,7 @@ fn rules_are_listed_and_explained() {
     let help = stdout(&docward(&["rules", "--help"]));
     let listed = help.split("family (").nth(1).unwrap().split(')').next().unwrap();
     assert!(json_rules().iter().all(|code| listed.contains(&code[..1])), "{listed}");
-    // A table stays one.
+    // A table keeps its form.
     let page = stdout(&docward(&["explain", "W009"]));
     let row = page.lines().find(|line| line.trim_start().starts_with("set-up")).unwrap();
     assert!(row.contains("  TCP and TLS for every request  ") && !row.contains('|'), "{page}");
@@ -366,7 +367,7 @@ fn examples_of_rules_are_written_for_people() {
     assert!(page.contains("/rules/D008.md"), "{page}");
 }
 
-/// The codes of all rules.
+/// Returns the codes of all rules.
 fn json_rules() -> Vec<String> {
     let text = stdout(&docward(&["rules", "--format", "json"]));
     let json: serde_json::Value = serde_json::from_str(&text).unwrap();
@@ -392,7 +393,7 @@ fn the_checklist_has_verdicts_and_evidence() {
     let json = stdout(&docward(&["checklist", SHOP, "--format", "json"]));
     let report: serde_json::Value = serde_json::from_str(&json).unwrap();
     let items = report["checklist"].as_array().unwrap();
-    // No item is milder than a finding that cites it.
+    // No item is less severe than a finding that cites it.
     for finding in report["findings"].as_array().unwrap() {
         for clause in finding["clauses"].as_array().unwrap() {
             let Some(item) = items.iter().find(|item| item["id"] == *clause) else { continue };
@@ -448,12 +449,12 @@ fn reports_what_it_read_on(signal: &str) {
     let (much, has_read_much) = std::sync::mpsc::channel();
     let feeder = thread::spawn(move || {
         let line = b"{\"_id\": 1, \"amount\": 2.5}\n".repeat(200);
-        // More than the pipe and the buffers of the audit hold.
+        // The input is longer than the pipe and the buffers of the audit together.
         for _ in 0..(64 << 20) / line.len() {
             stdin.write_all(&line).unwrap();
         }
         much.send(()).unwrap();
-        // Ends with a broken pipe when the audit ends.
+        // The pipe breaks when the audit ends.
         while stdin.write_all(&line).is_ok() {}
     });
     has_read_much.recv().unwrap();
@@ -476,12 +477,13 @@ fn a_report_that_is_being_written_is_finished() {
         .stdout(Stdio::piped())
         .spawn()
         .unwrap();
-    // The report is longer than a pipe holds: with the first byte here, the rest is being written.
+    // The report is longer than a pipe holds. After the first byte, the rest is still being
+    // written.
     let mut out = child.stdout.take().unwrap();
     let mut text = vec![0; 1];
     out.read_exact(&mut text).unwrap();
     signal(&child, "INT");
-    // Time in which a report would end that does not end well; one that does can wait.
+    // A run that ends incorrectly would end within this time. A correct one waits.
     thread::sleep(Duration::from_millis(200));
     out.read_to_end(&mut text).unwrap();
     assert!(text.len() > 100_000, "{}", text.len());
@@ -502,7 +504,7 @@ fn a_report_file_is_replaced_as_a_whole_and_nothing_is_left_beside_it() {
     assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 1);
 }
 
-/// What a page, `explain` and `rules` say of a rule's severity is what its findings may have.
+/// Pages, `explain` and `rules` must state the severities that a rule's findings may have.
 #[test]
 fn pages_and_lists_state_the_severities_of_findings() {
     let rules: serde_json::Value =
@@ -512,7 +514,7 @@ fn pages_and_lists_state_the_severities_of_findings() {
         let code = rule["code"].as_str().unwrap();
         let names: Vec<&str> =
             rule["severities"].as_array().unwrap().iter().map(|s| s.as_str().unwrap()).collect();
-        // JSON has its own words.
+        // JSON uses other words.
         let words = names.iter().map(|name| match *name {
             "warn" => "warning",
             "info" => "note",

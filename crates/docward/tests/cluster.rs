@@ -1,13 +1,14 @@
-//! Sharded clusters, replica sets with tags and very many collections, through the real binary and real
-//! servers. No router is at hand: the tables of a cluster are written, in their documented shapes, into
-//! the database `config` of a server on its own, where config servers have them.
+//! Sharded clusters, replica sets with tags, and very many collections, with the real binary and
+//! real servers. No router is available. The tests write the tables of a cluster, in their
+//! documented form, into the database `config` of a standalone server, where config servers have
+//! them.
 
 use crate::common::{audit_json, code, docward, stdout};
 use bson::{DateTime, Document, Uuid, doc};
 use docward_testkit::{Launch, Servers};
 use serde_json::Value;
 
-/// How the chunks of a server name their collection.
+/// How chunks on a server name their collection.
 #[derive(Clone, Copy, PartialEq)]
 enum Chunks {
     /// Up to 4.4.
@@ -16,8 +17,8 @@ enum Chunks {
     ByUuid,
 }
 
-/// A cluster of two shards with `db_shop.t_order`, sharded by its status: 300 documents of three states
-/// in 12 chunks, four of which are jumbo.
+/// Creates a cluster of two shards with `db_shop.t_order`, which is sharded by its status. There
+/// are 300 documents with three states in 12 chunks, four of which are jumbo.
 fn sharded_by_status(servers: &Servers, form: Chunks) {
     let uuid = Uuid::new();
     servers.insert(
@@ -85,12 +86,12 @@ fn sk_1_ck_13_the_key_a_collection_has_is_judged_and_its_chunks_are_counted() {
         assert!(what.starts_with("shard key { status: 1 } has 3 different values"), "{what}");
         assert!(what.ends_with("4 of its 12 chunks are marked as too large to be moved"), "{what}");
         assert!(of_rule(&report, "K005").is_empty(), "K001 has said it");
-        // The shard key rests on the shorter of two indexes, which is therefore not redundant.
+        // The shard key needs the shorter of two indexes, so that index is not redundant.
         assert!(of_rule(&report, "I001").is_empty());
         let review = report["checklist"].as_array().expect("a list");
         let item = review.iter().find(|item| item["id"] == "CK-13").expect("CK-13");
         assert_eq!(item["verdict"], "fail", "{item}");
-        // Without documents, the chunks speak for themselves.
+        // Without documents, the chunks alone are judged.
         let (report, _) = audit_json(&[&uri, "--metadata-only", "--no-progress"]);
         let what = text(of_rule(&report, "K005")[0], "what").to_owned();
         assert!(what.starts_with("4 of 12 chunks of shard key { status: 1 }"), "{what}");
@@ -125,7 +126,7 @@ fn sk_2_shardkey_judges_the_key_that_is_there_first_and_measures_its_spread() {
     ] {
         assert!(said.contains(part), "{part}: {said}");
     }
-    // A key that was asked about is simulated.
+    // A requested key is simulated.
     let asked = docward(
         &[&arguments[..], &["--format", "json", "--key", r#"{"orderNo": "hashed"}"#]].concat(),
     );
@@ -219,7 +220,7 @@ fn tables_that_may_not_be_read_are_named_and_only_where_there_are_any() {
         let (report, _) = audit_json(&[&servers.uri_as(Some(user)), "--no-progress"]);
         let problems = report["problems"].as_array().expect("problems").iter();
         let messages = problems.map(|p| text(p, "message").to_owned());
-        // The last one has a role for all that is missing.
+        // Only the last message names a role for all missing privileges.
         let own = |message: String| message.split("; a role").next().map(str::to_owned);
         let messages = messages.filter_map(own);
         messages.filter(|message| message.contains("config")).collect::<Vec<_>>()
@@ -242,8 +243,9 @@ fn tables_that_may_not_be_read_are_named_and_only_where_there_are_any() {
     assert!(told[0].contains("what it says about the cluster is unknown"), "{}", told[0]);
 }
 
-/// So many collections that their indexes come over one cursor where the server can; how often it was
-/// asked for those of one collection, and the report.
+/// Creates so many collections that their indexes are fetched with one cursor if the server
+/// supports it. Returns how often the server was asked for the indexes of one collection, and the
+/// report.
 fn of_many_collections(version: &'static str) -> (i64, Value, Servers) {
     let servers = Launch::standalone().version(version).start();
     let index = |name: &str, key: Document| doc! { "key": key, "name": name };
@@ -273,10 +275,11 @@ fn of_many_collections(version: &'static str) -> (i64, Value, Servers) {
 #[test]
 fn dm_12_1_indexes_of_many_collections_come_over_one_cursor() {
     let (asked, report, servers) = of_many_collections("6.0.5");
-    // Only the time series collection, whose indexes are those of its buckets, is asked by itself.
+    // Only the time series collection is asked separately, because its indexes belong to its
+    // buckets.
     assert!(asked <= 1, "{asked} questions");
     check_many(&report);
-    // Both figures of the server are told where the rule speaks.
+    // The finding contains both figures of the server.
     let config = tempfile::NamedTempFile::new().expect("a file");
     std::fs::write(config.path(), "[rules.L001]\nmax-collections = 100\n").expect("written");
     let path = config.path().to_str().expect("UTF-8");

@@ -8,7 +8,7 @@ use assert_cmd::Command;
 use serde_json::Value;
 use tempfile::TempDir;
 
-/// The report on these arguments, and the exit code.
+/// Returns the report on these arguments, and the exit code.
 fn check(arguments: &[&str]) -> (Value, i32) {
     let mut all = vec!["connect", "check", "--format", "json"];
     all.extend(arguments);
@@ -35,7 +35,7 @@ fn settings(folder: &TempDir, text: &str) -> String {
     path.display().to_string()
 }
 
-/// An empty file of settings, so that none is found nearby.
+/// Creates an empty settings file, so that no other is found.
 fn plain(folder: &TempDir) -> String {
     settings(folder, "")
 }
@@ -83,7 +83,7 @@ fn st_15_cn_01_1_cn_01_3_one_node_without_replica_set_is_corrected() {
         assert_eq!(found["location"]["file"], "argument 1");
         assert_eq!(found["location"]["line"], 1);
     }
-    // Counted in the string as it is printed: `mongodb://order:*****@10…`.
+    // Counted in the masked string: `mongodb://order:*****@10…`.
     assert_eq!(finding(&report, "C010")["location"]["column"], 23);
     let corrected = report["corrected"][0]["corrected"].as_str().unwrap();
     assert!(
@@ -111,7 +111,7 @@ fn st_18_rp_1_a_bank_reads_its_balances_from_the_primary() {
     let corrected = report["corrected"].as_array().unwrap();
     assert!(corrected[0]["corrected"].as_str().unwrap().ends_with("readPreference=primary"));
     assert_eq!(corrected[1]["corrected"], corrected[1]["original"]);
-    // The same by name of the service instead of the application's.
+    // The same check with the name of the service instead of the application.
     let unnamed = format!("{base}&readPreference=secondary");
     let (report, _) = check(&[&unnamed, "--service", "balance", "--config", &config]);
     assert_eq!(rules(&report), ["C022"]);
@@ -339,7 +339,7 @@ fn bad_input_is_told_and_the_rest_goes_on() {
         assert!(!stderr(&output).is_empty());
     }
     let empty = written(&folder.path().join("empty.txt"), "# nothing\n");
-    // Where nothing could be read there is no report, and an earlier one stays.
+    // If nothing can be read, there is no report, and an existing one stays unchanged.
     let kept = written(&folder.path().join("kept.json"), "yesterday");
     for given in [vec!["--file", &empty], vec!["mongo://h"]] {
         let output = docward(
@@ -391,7 +391,7 @@ fn help_has_examples() {
     assert!(help.contains("Examples:") && help.contains("--resolve"), "{help}");
 }
 
-/// What tells one fault of a string from another.
+/// Returns what distinguishes the faults of a string.
 fn faults(report: &Value, wanted: impl Fn(&Value) -> bool) -> Vec<(u64, String, String)> {
     let findings = report["findings"].as_array().unwrap().iter().filter(|f| wanted(f));
     findings
@@ -402,7 +402,8 @@ fn faults(report: &Value, wanted: impl Fn(&Value) -> bool) -> Vec<(u64, String, 
         .collect()
 }
 
-/// Checks the corrected strings again: what a finding proposes must be in them. Gives the number of such findings.
+/// Checks the corrected strings again: they must contain what a finding proposes. Returns the
+/// number of such findings.
 fn corrected_strings_hold(strings: &[String]) -> usize {
     let folder = TempDir::new().unwrap();
     let config = plain(&folder);
@@ -412,7 +413,7 @@ fn corrected_strings_hold(strings: &[String]) -> usize {
         check(&["--file", &file, "--config", &config]).0
     };
     let first = run(strings);
-    // One line for each string that could be read; the others keep their place.
+    // There is one line for each valid string; the others keep their position.
     let mut lines = strings.to_vec();
     for entry in first["corrected"].as_array().unwrap() {
         let line: usize =
@@ -426,7 +427,7 @@ fn corrected_strings_hold(strings: &[String]) -> usize {
         let line = fault.0 as usize - 1;
         assert!(!left.contains(fault), "{fault:?}\n{}\n{}", strings[line], lines[line]);
     }
-    // The strings say so themselves.
+    // The report lists the remaining findings of each corrected string.
     for entry in first["corrected"].as_array().unwrap() {
         let source = entry["source"].as_str().unwrap();
         let line: u64 = source.rsplit(':').next().unwrap().parse().unwrap();
@@ -440,7 +441,7 @@ fn corrected_strings_hold(strings: &[String]) -> usize {
             left.iter().filter(|f| f.0 == line).map(|f| f.1.as_str()).collect();
         told.sort_unstable();
         found.sort_unstable();
-        // A masked password is not judged again.
+        // A masked password is not checked again.
         told.retain(|rule| !["S008", "S012"].contains(rule));
         found.retain(|rule| !["S008", "S012"].contains(rule));
         assert_eq!(told, found, "{}", entry["corrected"]);
@@ -503,7 +504,7 @@ fn cn_01_2_what_only_people_know_is_left_to_them() {
     assert!(todo.contains("authSource=admin") && todo.contains("authSource=shop"), "{todo}");
     let todo = last("mongodb+srv://app:${P}@c.example.net/");
     assert!(todo.contains("TXT record") && !todo.contains("authSource=admin"), "{todo}");
-    // Without a database in the path drivers look in `admin`, and writing it changes nothing.
+    // Without a database in the path, drivers use `admin`, so adding it changes nothing.
     let (report, _) = check(&["mongodb://app:${P}@db1,db2/", "--config", &config]);
     assert!(report["corrected"][0]["corrected"].as_str().unwrap().contains("authSource=admin"));
     let shown =
@@ -525,7 +526,7 @@ fn se_1_strings_without_a_login_are_reported_unless_code_gives_it() {
         assert_eq!(rules(&report), Vec::<String>::new(), "{options}");
         assert!(!report.to_string().contains("Zebra"));
     }
-    // The name of the option for a client's string is the same as in `audit`.
+    // The option for a client's string has the same name as in `audit`.
     let (report, _) = check(&["--client-uri", uri, "--config", &config]);
     assert_eq!(rules(&report), ["S013"]);
 }

@@ -1,5 +1,6 @@
-//! `docward connect plan` and `docward connect choose` through the real binary: the rule book's stories with
-//! their numbers, bad input, running deployments, and the examples of `docs/connect.md`.
+//! `docward connect plan` and `docward connect choose` with the real binary: the stories of the
+//! rule book with their figures, invalid input, running deployments, and the examples of
+//! `docs/connect.md`.
 #![expect(clippy::unwrap_used, reason = "tests: a panic is the message")]
 
 use std::{fs, process::Command};
@@ -8,7 +9,7 @@ use crate::common::{code, docward, root, stderr, stdout};
 use docward_testkit::Launch;
 use serde_json::Value;
 
-/// The JSON of a command, and its exit code.
+/// Returns the JSON of a command, and its exit code.
 fn json(arguments: &str) -> (Value, i32) {
     let mut all: Vec<&str> = vec!["connect"];
     all.extend(arguments.split(' '));
@@ -65,7 +66,8 @@ fn cn_03_1_st_17_the_story_and_its_own_mistake() {
     for (apps, pool, percent, verdict, cap, exit) in [
         (20, 200, 133.3, "critical", 120, 1),
         (25, 200, 166.7, "critical", 96, 1),
-        // The document calls this fixed, and room "for 30" the next; both break its own 80 %.
+        // The document calls this case fixed, and the next one room "for 30". Both exceed its own
+        // limit of 80 %.
         (25, 100, 83.3, "violation", 96, 1),
         (30, 100, 100.0, "violation", 80, 1),
         (25, 96, 80.0, "fits", 96, 0),
@@ -79,7 +81,7 @@ fn cn_03_1_st_17_the_story_and_its_own_mistake() {
         let expect: &[&str] = if verdict == "fits" { &[] } else { &[verdict] };
         assert_eq!(gravities(&plan, "CN-03.1"), expect);
     }
-    // All of it in one picture: five and ten applications more, and what would fit.
+    // One chart shows all of it: five and ten more applications, and what would fit.
     let shown = text("plan --apps 20 --method lb --limit 3000 --pool 200 --add-apps 5,10");
     for part in
         ["133.3 %", "166.7 %", "would fit: 10 more applications", "at most 120", "80 %", "◆"]
@@ -251,7 +253,7 @@ fn cm_0_3_cm_2_4_st_30_ap_s1_4_choices_of_the_rule_book() {
     {
         assert!(shown.contains(part), "{part}\n{shown}");
     }
-    // What a balancer would do matters where one is chosen.
+    // The behaviour of a balancer only matters if one is chosen.
     let shown = text(few);
     assert!(shown.contains("srv: ") && !shown.contains("ALARM") && !shown.contains('█'), "{shown}");
     let markdown = text(
@@ -347,7 +349,7 @@ fn cn_03_1_a_pool_without_a_limit_is_never_proposed() {
     }
 }
 
-/// A plan by a settings file in a directory of its own.
+/// Runs a plan with a settings file in a separate directory.
 fn planned(directory: &tempfile::TempDir, arguments: &str) -> (Value, i32) {
     let file = directory.path().join("docward.toml");
     json(&format!("plan --config {} {arguments}", file.display()))
@@ -379,7 +381,7 @@ fn pf_2_gc_44_services_of_the_settings_are_planned_and_flags_win() {
     let (own, _) = planned(&directory, "--method lb --apps 3 --pool 7");
     assert_eq!((own["total"].as_u64(), own["limit"].as_u64()), (Some(21), Some(3000)));
 
-    // Found without being named, as the nearest file.
+    // The nearest settings file is found without an argument.
     let output = Command::new(assert_cmd::cargo::cargo_bin!("docward"))
         .args(["connect", "plan", "--method", "srv", "--format", "json"])
         .current_dir(directory.path())
@@ -414,7 +416,7 @@ fn gc_43_a_declared_scope_of_the_limit_is_heard_for_replica_sets() {
             exit,
         )
     };
-    // 10 x 50 reach each of the three members: 500 to one, 1,500 in all.
+    // 10 × 50 connections reach each of the three members: 500 per member, 1,500 in total.
     assert_eq!(with("", ""), ("per-node".to_owned(), 50.0, 0));
     assert_eq!(with("limit-scope = \"per-node\"", ""), ("per-node".to_owned(), 50.0, 0));
     assert_eq!(with("limit-scope = \"total\"", ""), ("total".to_owned(), 150.0, 1));
@@ -502,7 +504,8 @@ fn help_has_examples_and_the_page_runs() {
         assert_eq!(code(&output), 0);
         assert!(stdout(&output).contains("Examples:"), "{command}");
     }
-    // Every `docward connect` of the page, in an empty directory with the lock file it speaks of.
+    // Runs every `docward connect` command of the page in an empty directory with the lock file
+    // that it mentions.
     let page = fs::read_to_string(root().join("docs/connect.md")).unwrap();
     let mut inside = false;
     let mut commands = Vec::new();
@@ -525,7 +528,7 @@ fn help_has_examples_and_the_page_runs() {
             .env("PATH", &path)
             .output()
             .unwrap();
-        // A plan that breaks its budget is an answer too.
+        // A plan that exceeds its budget is also a valid answer.
         assert!(matches!(code(&output), 0 | 1), "{command}: {}", stderr(&output));
         assert!(
             !output.stdout.is_empty() || command.contains("--output") || command.contains('>'),

@@ -1,7 +1,7 @@
-//! Generated clients, compiled and run: each writes a numbered stream to a replica set whose primary steps
-//! down meanwhile, and no acknowledged write is lost.
+//! Compiles and runs generated clients. Each writes a numbered stream to a replica set whose
+//! primary steps down, and no acknowledged write may be lost.
 //!
-//! `scripts/clients.py` says which drivers are there. A language without one is left out with a message,
+//! `scripts/clients.py` lists the available drivers. A missing language is skipped with a message,
 //! unless `DOCWARD_REQUIRE_CLIENTS` names it.
 #![expect(clippy::unwrap_used, clippy::print_stderr, reason = "tests: a panic is the message")]
 
@@ -23,12 +23,13 @@ use crate::common::{code, docward, driver, root, stderr, stdout};
 use bson::{Document, doc};
 use docward_testkit::{Launch, PATIENCE, Servers};
 
-/// Writes of a stream, and the one after which the primary steps down. The programs wait for a line before
-/// they write the last hundred, which comes when there is a new primary.
+/// The number of writes in a stream, and the write after which the primary steps down. The programs
+/// wait for a line of input before the last hundred writes. The test sends it when there is a new
+/// primary.
 const WRITES: usize = 800;
 const STEP_DOWN_AT: usize = 200;
 
-/// One replica set for all languages, one language at a time.
+/// One replica set for all languages, used by one language at a time.
 struct Stage {
     servers: Servers,
     user: String,
@@ -45,7 +46,7 @@ fn stage() -> MutexGuard<'static, Stage> {
         let (user, password) = (user.to_owned(), password.to_owned());
         Mutex::new(Stage { servers, user, password })
     });
-    // A language that failed does not spoil the next.
+    // A failed language must not affect the next one.
     stage.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
 }
 
@@ -71,7 +72,7 @@ impl Stage {
         ]
     }
 
-    /// The numbers a collection has.
+    /// Returns the numbers in a collection.
     fn numbers(&self, collection: &str) -> BTreeSet<i64> {
         let numbers = self.servers.client().database("db_sdk").collection::<Document>(collection);
         self.servers.wait(async {
@@ -87,10 +88,10 @@ impl Stage {
     }
 }
 
-/// A port that nobody listens on.
+/// A port on which no process listens.
 const DEAD_HOST: &str = "127.0.0.1:1";
 
-/// A directory with the generated client, by its `sdk` arguments.
+/// Writes the generated client for these `sdk` arguments to a directory.
 fn generated(arguments: &[&str], into: &Path) {
     fs::create_dir_all(into).unwrap();
     let mut all = vec!["connect", "sdk", "--class", "core", "--app-name", "example"];
@@ -113,7 +114,7 @@ fn ok(command: &mut Command) -> Output {
     output
 }
 
-/// Nobody answers: the health check says so in the time it is given, 1500 ms, and nothing is thrown.
+/// Without a server, the health check must fail within its limit of 1500 ms and throw nothing.
 fn refuses_a_dead_port(command: impl Fn() -> Command) {
     let took = || {
         let output = ok(command()
@@ -128,12 +129,14 @@ fn refuses_a_dead_port(command: impl Fn() -> Command) {
         assert_eq!(words[..2], ["health", "false"], "{text}");
         words[2].parse::<u64>().unwrap()
     };
-    // Who waits for the driver needs five seconds every time; a busy machine does not do that.
+    // A client that waits for the driver needs five seconds every time. A busy machine does not
+    // cause this every time.
     let all: Vec<u64> = (0..10).map(|_| took()).take_while(|took| *took >= 3_000).collect();
     assert!(all.len() < 10, "{all:?} ms");
 }
 
-/// Writes a stream through a step-down and compares what was acknowledged with what is there.
+/// Writes a stream during a step-down and compares the acknowledged writes with the stored
+/// documents.
 fn loses_nothing(language: &str, command: impl Fn() -> Command) {
     let stage = stage();
     let collection = format!("t_{language}");
@@ -150,7 +153,8 @@ fn loses_nothing(language: &str, command: impl Fn() -> Command) {
     let (mut acknowledged, mut health, mut done) = (BTreeSet::new(), Vec::new(), None);
     std::thread::scope(|scope| {
         let stage = &*stage;
-        // With its end of the pipe, so that the program goes on whatever happens here.
+        // The closure owns its end of the pipe, so that the program continues even if this test
+        // fails.
         let mut go_on = Some(move || {
             stage.servers.step_down();
             writeln!(orders, "go on").unwrap();
@@ -351,8 +355,8 @@ fn sdk_go_1_sdk_go_2_sdk_go_3_sdk_all_3_sdk_all_4_go() {
     loses_nothing("go", command);
 }
 
-/// The Rust client is part of this program; what it reads from the environment, this process is started
-/// with once more.
+/// The Rust client is part of this program. The test starts this program again, because the client
+/// reads the environment.
 #[test]
 fn sdk_all_3_sdk_all_4_rust() {
     let this = std::env::current_exe().unwrap();
@@ -368,7 +372,7 @@ fn sdk_all_3_sdk_all_4_rust() {
         ]);
         command
     };
-    // The harness of tests takes no words of its own: they travel in the environment.
+    // The test harness accepts no arguments, so they are passed in the environment.
     let with = |words: &str| {
         let mut command = command();
         command.env("DOCWARD_RUST_STREAM", words);
@@ -378,7 +382,7 @@ fn sdk_all_3_sdk_all_4_rust() {
     loses_nothing("rust", || with(&format!("stream db_sdk t_rust {WRITES}")));
 }
 
-/// Run by the test above, in a process of its own.
+/// The test above runs this one in a separate process.
 #[test]
 #[ignore = "started by sdk_all_3_sdk_all_4_rust"]
 #[expect(clippy::print_stdout, reason = "what it says is read by the other process")]
@@ -408,7 +412,7 @@ fn rust_stream() {
                 let write = numbers.insert_one(doc! { "_id": n }).into_future();
                 match tokio::time::timeout(mongo_client::OPERATION_TIMEOUT, write).await {
                     Ok(Ok(_)) => break,
-                    // It was written before the connection was lost.
+                    // The document was written before the connection was lost.
                     Ok(Err(error)) if error.to_string().contains("E11000") => break,
                     _ => {
                         retried += 1;

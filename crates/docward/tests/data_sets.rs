@@ -1,5 +1,5 @@
-//! Real data that nobody here wrote, when it is at hand; and the bundled examples against their
-//! list of expected findings.
+//! Tests real data from other sources, if it is available. Also tests the bundled examples against
+//! their expected findings.
 
 #![allow(clippy::unwrap_used, reason = "tests: a panic is the message")]
 
@@ -10,7 +10,8 @@ use std::{
 
 use crate::common::{audit_json, findings, root, shared_data};
 
-/// The same documents as mongodump output and as Extended JSON: the same findings about documents.
+/// The same documents as mongodump output and as Extended JSON must give the same findings about
+/// documents.
 #[test]
 fn atlas_samples_as_dump_and_as_json_agree() {
     let (Some(dump), Some(json)) =
@@ -18,7 +19,7 @@ fn atlas_samples_as_dump_and_as_json_agree() {
     else {
         return;
     };
-    // Only what both have, and only rules that look at documents.
+    // Only collections that both have, and only rules about documents.
     let documents = "D,T,R006,R008,R009,R020,N011,N012,N013,N014,N015,N016";
     for collection in ["accounts", "customers", "sessions", "theaters", "users"] {
         let of = |source: &std::path::Path| {
@@ -49,7 +50,7 @@ fn atlas_samples_as_dump_and_as_json_agree() {
     }
 }
 
-/// Broken, truncated, deeply nested and random files: a report every time.
+/// Broken, truncated, deeply nested and random files must always give a report.
 #[test]
 fn every_file_of_the_tools_test_data_gives_a_report() {
     let Some(folder) = shared_data("datasets/mongo-tools-testdata") else { return };
@@ -73,7 +74,7 @@ fn gather(folder: &std::path::Path, files: &mut Vec<std::path::PathBuf>) {
     files.sort();
 }
 
-/// Precision on real data: errors are few and known.
+/// Precision on real data: there are few errors, and all are known.
 #[test]
 fn errors_on_real_data_are_the_known_ones() {
     let Some(folder) = shared_data("datasets") else { return };
@@ -98,7 +99,7 @@ fn errors_on_real_data_are_the_known_ones() {
 }
 
 /// Each story of the example shop is found by exactly the expected rules (ST-01 to ST-12, ST-20 to
-/// ST-28, SN-30), and nothing else is said at warning and above.
+/// ST-28, SN-30). There are no other findings at warning or above.
 #[test]
 fn the_example_shop_commits_exactly_the_listed_sins() {
     let text = fs::read_to_string(root().join("examples/expected.toml")).unwrap();

@@ -1,5 +1,5 @@
-//! `docward design` through the real binary: the gallery, the contract of its JSON, bad input, models made
-//! from data, and data held against models.
+//! `docward design` with the real binary: the gallery, the format of its JSON, invalid input,
+//! models from data, and data compared with models.
 #![expect(clippy::unwrap_used, reason = "tests: a panic is the message")]
 
 use std::{fs, io::Write, path::PathBuf, process::Stdio};
@@ -44,7 +44,7 @@ fn er_x_1_st_19_tags_are_embedded_and_comments_referenced_in_one_run() {
     let comments = decision(&blog, "post.comments");
     assert_eq!(comments["verdict"], "hybrid");
     assert!(patterns(comments).contains(&"subset") && patterns(comments).contains(&"computed"));
-    // Every row has its id, its vote and its reason, and the outvoted are named.
+    // Every row has its id, its vote and its reason, and the outvoted rows are named.
     for vote in tags["votes"].as_array().unwrap() {
         assert!(vote["clause"].as_str().is_some() && vote["why"].as_str().is_some());
         assert!([-1, 0, 1].contains(&vote["vote"].as_i64().unwrap()));
@@ -94,7 +94,7 @@ fn st_07_pt_embed_1_the_shop_embeds_order_items_and_shows_its_arithmetic() {
     {
         assert!(text.contains(part), "{part} in {text}");
     }
-    // The verdicts come first, one line each, and votes only on request.
+    // The verdicts come first, one line each. Votes appear only on request.
     let head: Vec<&str> = text.lines().skip(2).take_while(|line| !line.is_empty()).collect();
     assert!(head.iter().any(|line| line.trim_start().starts_with("order.items ")), "{head:?}");
     assert!(!text.contains("ER-T.1"), "{text}");
@@ -198,7 +198,7 @@ fn a_model_to_start_from_can_be_decided_as_it_is() {
     assert_eq!(code(&docward(&["design", "init", "--output", &file])), 0);
     let output = docward(&["design", &file]);
     assert_eq!(code(&output), 0, "{}{}", stderr(&output), stdout(&output));
-    // What is there is not written over.
+    // An existing file is not overwritten.
     let again = docward(&["design", "init", "--output", &file]);
     assert_eq!(code(&again), 2);
     assert!(stderr(&again).contains("--force"), "{}", stderr(&again));
@@ -218,7 +218,7 @@ fn dp_2_a_model_from_data_asks_what_data_cannot_say_and_agrees_with_the_data() {
     assert_eq!(code(&design), 1, "{}", stderr(&design));
     let value: Value = serde_json::from_slice(&design.stdout).unwrap();
     assert!(!value["questions"].as_array().unwrap().is_empty());
-    // A model made from data follows it.
+    // Data must follow a model that was made from it.
     let checked = docward(&["design", "check", &file, &data, "--format", "json"]);
     let report: Value = serde_json::from_slice(&checked.stdout).unwrap();
     assert_eq!(report["findings"].as_array().unwrap().len(), 0, "{}", report["findings"]);
@@ -266,7 +266,7 @@ fn dm_09_6_a_model_from_data_says_where_null_was_seen_and_nowhere_else() {
     let checked = docward(&["design", "check", &file, &data, "--format", "json"]);
     let report: Value = serde_json::from_slice(&checked.stdout).unwrap();
     assert_eq!(report["findings"].as_array().unwrap().len(), 0, "{}", report["findings"]);
-    // What is required and may be null is there, and null.
+    // A required field that may be null is present and null.
     let out = directory.path().join("out").display().to_string();
     docward(&["design", &file, "--fail-on", "never", "--emit", &out]);
     let schema = fs::read_to_string(directory.path().join("out/validators/t_lesson.json")).unwrap();
@@ -298,7 +298,7 @@ fn dp_2_dm_09_6_a_type_that_data_cannot_tell_is_a_question() {
     ] {
         assert!(text.contains(line), "{line} in {text}");
     }
-    // It is a model all the same.
+    // It is still a valid model.
     let design = docward(&["design", &file, "--format", "json"]);
     assert_eq!(code(&design), 1, "{}", stderr(&design));
 }
@@ -315,12 +315,12 @@ fn dp_2_ids_of_elements_are_the_designs_business() {
     assert_eq!(code(&made), 0, "{}", stderr(&made));
     let text = fs::read_to_string(&file).unwrap();
     assert!(text.contains("sku") && !text.contains("_id:"), "{text}");
-    // It has questions, and no mistakes.
+    // It has questions and no mistakes.
     let design = docward(&["design", &file]);
     assert_eq!(code(&design), 1, "{}{}", stdout(&design), stderr(&design));
 }
 
-/// A model of a directory of files in Extended JSON, one for each collection.
+/// Returns the model of a directory with one Extended JSON file for each collection.
 fn model_of(files: &[(&str, String)]) -> (tempfile::TempDir, String) {
     let directory = tempfile::tempdir().unwrap();
     let data = directory.path().join("db_store");
@@ -342,7 +342,7 @@ fn questions(directory: &tempfile::TempDir) -> Value {
     serde_json::from_slice::<Value>(&design.stdout).unwrap()["questions"].clone()
 }
 
-/// Documents that came over a year, one every day.
+/// Returns documents that were created over a year, one each day.
 fn dated(number: usize, rest: &str) -> String {
     let day = |i: usize| {
         format!(
@@ -379,7 +379,7 @@ fn dp_2_a_ttl_of_less_than_a_day_is_written_in_its_unit() {
         ];
         let (directory, text) = model_of(&files);
         assert!(text.contains(&format!("kept: {kept}, by: createTime}}")), "{text}");
-        // It is read again, and what data says is asked no more.
+        // The model is read again, and facts from data are no longer questions.
         let open = questions(&directory).to_string();
         assert!(!open.contains("live") && !open.contains("kept"), "{open}");
     }
@@ -438,7 +438,7 @@ fn dp_1_recorded_operations_keep_what_they_ask_for() {
     ] {
         assert!(text.contains(said), "{said}\n{text}");
     }
-    // What it names is there.
+    // Everything that it names exists.
     let model = docward_design::read("m.yaml", &text).unwrap_or_else(|faults| panic!("{faults:?}"));
     assert_eq!((model.reads.len(), model.writes.len()), (2, 1));
 }
@@ -468,7 +468,7 @@ fn dp_2_without_a_ttl_nobody_knows_how_long_documents_are_kept() {
     let (directory, text) = model_of(&files);
     let active: String = text.lines().filter(|line| !line.trim().starts_with('#')).collect();
     assert!(!active.split('#').next().unwrap().contains("kept"), "{text}");
-    // The growth is known, and stays.
+    // The growth is known and stays in the file.
     assert!(text.contains("lifecycle: {growth: ") && text.contains("# ? kept:"), "{text}");
     let open = questions(&directory);
     let asked = open.as_array().unwrap().iter().any(|question| {
@@ -477,12 +477,12 @@ fn dp_2_without_a_ttl_nobody_knows_how_long_documents_are_kept() {
     assert!(asked, "{open:#}");
 }
 
-/// An object id in Extended JSON.
+/// Returns an object id in Extended JSON.
 fn id(kind: usize, number: usize) -> String {
     format!("{{\"$oid\": \"65{kind:02}0000000000000000{number:04x}\"}}")
 }
 
-/// Products, and orders with lists of elements.
+/// Returns products, and orders with lists of elements.
 fn store(element: impl Fn(usize, usize) -> String) -> [(&'static str, String); 2] {
     let product = |i: usize| {
         format!("{{\"_id\": {}, \"sku\": \"SKU{i}\", \"label\": \"Product {i}\"}}\n", id(1, i))
@@ -513,7 +513,7 @@ fn dp_3_pt_embed_1_elements_with_fields_beside_an_id_are_an_entity_of_their_own(
     assert_eq!((product.parent.as_str(), product.child.as_str()), ("order_item", "product"));
     assert_eq!(product.field.as_deref(), Some("productId"), "{text}");
     assert!(product.is_shared() && product.children.unwrap().max == 1, "{text}");
-    // The data follow it.
+    // The data follow the model.
     let file = directory.path().join("m.yaml").display().to_string();
     let data = directory.path().join("db_store").display().to_string();
     let checked = docward(&["design", "check", &file, &data, "--format", "json"]);
@@ -596,7 +596,7 @@ fn dp_2_data_that_left_its_model_is_drift_and_exit_1() {
     assert_eq!(found, ["R031", "R032", "R030"]);
     let turned = report["findings"][0]["todo"].as_str().unwrap();
     assert!(turned.contains("turns from embed to reference"), "{turned}");
-    // The same rules speak in an audit.
+    // The same rules report findings in an audit.
     let audit = docward(&[
         "audit",
         &data,
@@ -608,7 +608,7 @@ fn dp_2_data_that_left_its_model_is_drift_and_exit_1() {
         "R031",
     ]);
     assert!(stdout(&audit).contains("R031"), "{}", stdout(&audit));
-    // A model with mistakes is told before anything is read.
+    // Mistakes of the model are reported before anything is read.
     let (_other, bad) = scratch("entities: 3\n");
     let output = docward(&["design", "check", &bad.display().to_string(), &data]);
     assert_eq!(code(&output), 2);
@@ -633,7 +633,7 @@ fn dp_2_an_interview_ends_in_a_model_and_its_design() {
     let output = ask(answers);
     assert_eq!(code(&output), 0, "{}", stderr(&output));
     assert!(stdout(&output).contains("post.comments  HYBRID"), "{}", stdout(&output));
-    // Without operations there are questions, as `docward design` has for the same file.
+    // Without operations, there are the same questions as in `docward design` for this file.
     let output = ask("blog\npost\n2 KB\n50k\n20/day\nforever\n\n");
     assert_eq!(code(&output), 1, "{}{}", stdout(&output), stderr(&output));
     assert!(stdout(&output).contains("how is `post` read"), "{}", stdout(&output));
@@ -660,7 +660,7 @@ fn alg_3_cn_03_1_pools_are_sized_when_the_deployment_is_declared() {
         assert_eq!(pools[key], expect, "{key}");
     }
     assert_eq!((&pools["verdict"], &pools["method"]), (&"fits".into(), &"lb".into()));
-    // The same figures as the command for pools has, and that command as the next one.
+    // The figures equal those of the pool command, which the report recommends next.
     let plan = docward(&[
         "connect", "plan", "--apps", "40", "--method", "lb", "--limit", "4000", "--pool", "80",
         "--format", "json",
@@ -712,12 +712,13 @@ fn dp_2_a_check_says_what_was_held_against_what() {
     assert!(run(&["--format", "markdown"]).starts_with(&format!("## Docward: check of {file}\n")));
     let page = run(&["--format", "html"]);
     assert!(page.contains(&format!("{file} against examples/shop-clean")));
-    // An audit with a model is still an audit.
+    // An audit with a model still runs all other rules.
     let audit = stdout(&docward(&["audit", "examples/shop-clean", "--design", &file]));
     assert!(audit.starts_with("docward 0.1.0 audit of examples/shop-clean\n"), "{audit}");
 }
 
-/// What a person would stumble over: doubled words of the machine, wrong articles and numbers.
+/// Finds language faults that generated text can have: repeated words, wrong articles and wrong
+/// plurals.
 #[test]
 fn reports_of_the_gallery_are_english() {
     for name in ["shop", "blog", "iot", "chat", "social", "catalogue", "bank"] {
@@ -738,7 +739,7 @@ fn reports_of_the_gallery_are_english() {
     assert!(pairs.contains("in each pair"), "{pairs}");
 }
 
-/// The numbers of an element's attributes, for every element that begins like this.
+/// Returns the numbers in the attributes of every element with this beginning.
 fn attributes(svg: &str, element: &str, names: &[&str]) -> Vec<Vec<f64>> {
     let elements = svg.split(element).skip(1).filter_map(|rest| rest.split('>').next());
     elements
@@ -765,7 +766,7 @@ fn pictures_of_the_gallery_can_be_read() {
             let nodes = attributes(&svg, "<rect class=\"node\"", &place);
             let labels = attributes(&svg, "<rect class=\"paper\" x", &["y", "width", "height"]);
             assert!(!nodes.is_empty(), "{name} {side}");
-            // On paper of its own, so that it can be read on a dark page.
+            // The diagram has its own background, so that it is readable on a dark page.
             assert!(svg.contains("<rect class=\"paper\" width=\"100%\""), "{name} {side}");
             let papers = svg.split("<rect class=\"paper\" x=\"").skip(1);
             let labels: Vec<Vec<f64>> = papers
@@ -786,7 +787,7 @@ fn pictures_of_the_gallery_can_be_read() {
             }
         }
     }
-    // What refers to itself is said in its box.
+    // A reference of an entity to itself is shown in its box.
     let social = fs::read_to_string(directory.path().join("social/before.svg")).unwrap();
     assert!(social.contains("↻ followees N:M"), "{social}");
 }
@@ -870,7 +871,7 @@ fn dp_2_er_t_6_lists_of_ids_are_relationships_and_no_fields() {
     let text = fs::read_to_string(&file).unwrap();
     assert!(text.contains("  player.questIds:\n    child: quest\n    field: questIds\n"), "{text}");
     assert!(!text.contains("questIds: {type"), "{text}");
-    // The design of a tree keeps the list of all above by itself.
+    // The design of a tree adds the list of ancestors itself.
     assert!(text.contains("  skill.skills:\n") && !text.contains("ancestors"), "{text}");
     let design = docward(&["design", &file, "--format", "json"]);
     assert_eq!(code(&design), 1, "questions, and no fault: {}", stderr(&design));

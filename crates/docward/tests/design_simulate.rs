@@ -1,4 +1,5 @@
-//! `design simulate` on running servers: predicted against measured, and nothing left behind.
+//! `design simulate` on running servers: compares predictions with measurements, and checks that
+//! nothing is left behind.
 #![expect(clippy::unwrap_used, reason = "helpers of tests")]
 
 use std::process::{Child, Command, Stdio};
@@ -8,7 +9,7 @@ use bson::doc;
 use docward_testkit::{Launch, Servers, wait_until};
 use serde_json::Value;
 
-/// Scratch databases that are there.
+/// Returns the existing scratch databases.
 fn scratch(servers: &Servers) -> Vec<String> {
     let reply = servers.command("admin", doc! { "listDatabases": 1, "nameOnly": true });
     let all = reply.get_array("databases").unwrap().iter();
@@ -34,7 +35,7 @@ fn run_file(servers: &Servers, model: &str, more: &[&str]) -> Value {
     serde_json::from_slice(&output.stdout).unwrap()
 }
 
-/// Every way of every relationship and series.
+/// Visits every alternative of every relationship and series.
 fn each_way(report: &Value, mut with: impl FnMut(&str, &Value)) {
     for (list, name) in [("relationships", "relationship"), ("series", "entity")] {
         for simulated in report[list].as_array().unwrap() {
@@ -45,7 +46,7 @@ fn each_way(report: &Value, mut with: impl FnMut(&str, &Value)) {
     }
 }
 
-/// Every way of every relationship and series with each of its operations.
+/// Visits every alternative of every relationship and series with each of its operations.
 fn each_operation(report: &Value, mut with: impl FnMut(&str, &str, &Value)) {
     each_way(report, |name, way| {
         for operation in way["operations"].as_array().unwrap() {
@@ -62,8 +63,8 @@ fn assert_predicted(report: &Value) {
         let (predicted, measured) =
             (figure("documents", "predicted"), figure("documents", "measured"));
         assert!((predicted - measured).abs() < 1e-6, "documents of {place}");
-        // A write that is run thirty times on documents of many sizes says little about their mean, and so
-        // do forty courses that all students share.
+        // A write runs only thirty times on documents of many sizes, so its mean is inaccurate. The
+        // same holds for forty courses that all students share.
         if operation["writes"] == false {
             let most = if relationship == "user.courses" { 0.5 } else { 0.15 };
             assert!(figure("bytes", "error").abs() < most, "bytes of {place}");
@@ -75,20 +76,20 @@ fn assert_predicted(report: &Value) {
         let place = format!("{name} {}", way["way"]);
         let error = |of: &Value| of["error"].as_f64().unwrap();
         let few = ["user.courses", "item.product"].contains(&name);
-        // What the server packs into buckets of its own is estimated roughly.
+        // The size of the server's buckets is only estimated.
         let packed = way["way"] == "time-series";
         let most = if packed || few { 0.5 } else { 0.15 };
         assert!(error(&way["dataBytes"]).abs() < most, "{place}: {}", way["dataBytes"]);
         if !packed {
             assert_eq!(way["documents"]["predicted"], way["documents"]["measured"], "{place}");
         }
-        // Of a small index most is the file around it.
+        // A small index is mostly the file around it.
         if way["indexBytes"]["measured"].as_f64().unwrap() > 500_000.0 {
             assert!(error(&way["indexBytes"]).abs() < 0.35, "{place}: {}", way["indexBytes"]);
         }
         let parent = &way["parentBytes"];
         if !parent.is_null() {
-            // The largest of two hundred is luck where a list in the parent has a long tail.
+            // If a list in the parent has a long tail, the largest of two hundred is random.
             for (figure, most) in [("p50", 0.15), ("p99", 0.4), ("max", 0.7)] {
                 let most = if few { 0.7 } else { most };
                 assert!(error(&parent[figure]).abs() < most, "{place} {figure}: {parent}");
@@ -150,16 +151,16 @@ fn er_t_6_pt_junction_1_children_that_parents_share_are_stored_in_four_ways() {
         });
         found.unwrap()
     };
-    // PT-extref.1: names and pictures stand in the room, so that nothing else is read.
+    // PT-extref.1: the room has copies of names and pictures, so nothing else is read.
     assert!((documents("child-ids-in-parent", "room") - 1.0).abs() < 1e-9);
     assert!(documents("parent-ids-in-child", "room") > 5.0);
     assert!(documents("junction", "room") > 5.0, "pairs have the copies");
-    // PT-extref.2: who changes a picture changes the copies.
+    // PT-extref.2: a change of a picture changes its copies.
     assert!(documents("child-ids-in-parent", "sign up or edit") > 2.0);
     assert!(documents("embed", "sign up or edit") > 1.0);
     assert!((documents("parent-ids-in-child", "sign up or edit") - 1.0).abs() < 1e-9);
 
-    // One child for each parent, shared by many.
+    // Each parent has one child, which many parents share.
     let shop = run(&servers, "shop", &["--relationship", "item.product"]);
     assert_predicted(&shop);
 }
@@ -180,7 +181,7 @@ fn pt_ts_1_pt_bucket_1_readings_are_stored_in_three_ways() {
         .iter()
         .map(|way| way["documents"]["measured"].as_f64().unwrap())
         .collect();
-    // Hours of sixty minutes: 3,333 readings are 56 of them.
+    // A bucket is an hour with sixty readings, so 3,333 readings need 56 buckets.
     assert!((documents[1] - 19_998.0).abs() < 1e-9 && (documents[2] - 336.0).abs() < 1e-9);
     assert!(documents[0] < 100.0, "{documents:?}");
 
@@ -198,7 +199,7 @@ fn pt_ts_1_pt_bucket_1_readings_are_stored_in_three_ways() {
     assert_eq!(operations, ["open a room", "send", "edit a message"]);
 }
 
-/// Scanned pages: few, too large to embed, always read with their book and never by its id.
+/// Scanned pages: few, too large to embed, always read with their book and never by id.
 const PAGES: &str = "name: library
 entities:
   book:
@@ -231,13 +232,14 @@ fn gc_07_a_parent_that_lists_its_children_grows_by_their_ids() {
     assert_eq!(relationship["verdict"], "reference");
     let way = &relationship["ways"][0];
     assert_eq!(way["way"], "reference");
-    // An id of the list takes 12 bytes and its place; the index sees to it that nothing is listed twice.
+    // An id in the list needs 12 bytes and its index position. The unique index prevents
+    // duplicates.
     assert!(way["parentBytes"]["p50"]["measured"].as_f64().unwrap() > 300.0, "{way:#}");
     assert!(way["indexBytes"]["measured"].as_f64().unwrap() > 0.0, "{way:#}");
     assert_predicted(&report);
 }
 
-/// Copies that follow a change, one part of a parent, and a list with a long tail.
+/// Copies that follow a change, one embedded object, and a list with a long tail.
 const COPIES: &str = "name: copies
 entities:
   customer:
@@ -286,7 +288,7 @@ fn pt_extref_2_pt_embed_1_pt_outlier_1_copies_parts_and_long_tails_are_measured_
         let all = report["relationships"].as_array().unwrap();
         all.iter().find(|found| found["relationship"] == name).unwrap().clone()
     };
-    // A customer is renamed, and so are the copies in the orders.
+    // A renamed customer is also renamed in the copies of the orders.
     let mut renamed = Vec::new();
     each_operation(&report, |name, way, operation| {
         if name == "customer.orders" && operation["name"] == "rename" {
@@ -298,11 +300,11 @@ fn pt_extref_2_pt_embed_1_pt_outlier_1_copies_parts_and_long_tails_are_measured_
     let [(first, many), (second, one)] = renamed.as_slice() else { panic!("{renamed:?}") };
     assert_eq!((first.as_str(), second.as_str(), *one), ("reference", "embed", 1.0));
     assert!(*many > 50.0, "{renamed:?}");
-    // One part is an object in its parent: as many documents as parents.
+    // The embedded object needs as many documents as there are parents.
     let settings = of("customer.settings");
     assert_eq!(settings["verdict"], "embed");
     assert_eq!(settings["ways"][0]["documents"]["measured"], 100.0, "{settings:#}");
-    // What is not simulated is said.
+    // The report states what is not simulated.
     assert!(of("book.buyers")["notes"].to_string().contains("PT-outlier.1"), "{report:#}");
 }
 
@@ -322,7 +324,8 @@ writes:
   join: {insert: player, rate: 1/h}
 ";
 
-/// Scores live in their match; the simulation of what a player has of them stores them by themselves.
+/// The design embeds scores in their match. The simulation of a player's scores stores them
+/// separately.
 #[test]
 fn dm_07_6_children_that_live_in_another_document_are_told() {
     let servers = Launch::standalone().start();
@@ -342,7 +345,7 @@ fn dm_07_6_children_that_live_in_another_document_are_told() {
     let home = of("match.scores");
     assert!(!home["notes"].to_string().contains("the design has"), "{home:#}");
     assert_ne!(home["chosenIsFastest"], Value::Null, "{home:#}");
-    // In words nothing is said of a chosen way that was not built, neither before nor after.
+    // The text never mentions a chosen alternative that was not built.
     let uri = servers.uri();
     let arguments = ["design", "simulate", model, "--uri", &uri, "--relationship", "player.scores"];
     let before = stdout(&docward(&arguments));
@@ -406,7 +409,7 @@ fn the_scratch_database_is_kept_when_asked_for() {
     assert_eq!(scratch(&servers).len(), 1);
 }
 
-/// A run that takes a while.
+/// Starts a run that takes some time.
 fn begin(servers: &Servers) -> Child {
     let mut command = Command::new(assert_cmd::cargo::cargo_bin("docward"));
     command.args(["design", "simulate", "examples/models/blog.yaml", "--uri", &servers.uri()]);
@@ -504,7 +507,7 @@ fn undecided_relationships_are_named_and_skipped() {
     let directory = tempfile::tempdir().unwrap();
     let model = directory.path().join("open.yaml");
     let whole = std::fs::read_to_string(root().join("examples/models/shop.yaml")).unwrap();
-    // Nobody says any more whether there is an end to the lines of an order.
+    // The model no longer says whether the lines of an order are bounded.
     let (before, after) = whole.split_once("  order.items:").unwrap();
     let open = format!("{before}  order.items:{}", after.replacen("    growth: bounded\n", "", 1));
     std::fs::write(&model, open).unwrap();

@@ -1,5 +1,5 @@
-//! Tests through the real binary.
-//! One program: each of its own would be built and linked with everything that Docward rests on.
+//! Tests with the real binary. All tests are one program, because each separate program would have
+//! to be linked with all dependencies.
 
 mod adoption;
 mod ci_files;

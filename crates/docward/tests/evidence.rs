@@ -1,4 +1,4 @@
-//! Evidence in files: saved, audited elsewhere, compared with a later date.
+//! Evidence files: saved, audited elsewhere, and compared with a later date.
 
 #![allow(clippy::unwrap_used, reason = "tests: a panic is the message")]
 
@@ -15,12 +15,12 @@ fn text(path: &Path) -> &str {
     path.to_str().unwrap()
 }
 
-/// The report of an audit.
+/// Returns the report of an audit.
 fn audited(arguments: &[&str]) -> Value {
     crate::common::audit_json(arguments).0
 }
 
-/// What two audits must agree on.
+/// Returns the parts on which two audits must agree.
 fn judged(report: &Value) -> [&Value; 4] {
     ["findings", "checklist", "skipped", "summary"].map(|part| &report[part])
 }
@@ -28,7 +28,7 @@ fn judged(report: &Value) -> [&Value; 4] {
 #[test]
 fn saved_evidence_gives_the_findings_of_the_data_itself() {
     let place = tempfile::tempdir().unwrap();
-    // The settings beside the example count wherever its evidence lies.
+    // The settings beside the example apply wherever its evidence is.
     for (source, name) in [
         ("examples/shop", "shop.json"),
         ("examples/shop", "shop.json.gz"),
@@ -127,7 +127,7 @@ fn bad_evidence_files_are_named_and_nothing_is_lost() {
     assert!(!nowhere.exists());
 }
 
-/// Sets the date an evidence file shows.
+/// Changes the date in an evidence file.
 fn date_back(file: &Path, days: i64) {
     let mut saved: Value = serde_json::from_slice(&fs::read(file).unwrap()).unwrap();
     saved["taken_ms"] = (saved["taken_ms"].as_i64().unwrap() - days * DAY).into();
@@ -138,14 +138,14 @@ fn finding<'r>(report: &'r Value, rule: &str) -> Option<&'r Value> {
     report["findings"].as_array().unwrap().iter().find(|finding| finding["rule"] == rule)
 }
 
-/// ALG-6, the second sign: the length rises between two samples on the same documents.
+/// ALG-6, the second sign: the length increases between two samples of the same documents.
 #[test]
 fn an_array_that_grew_between_two_dates_is_forecast() {
     let place = tempfile::tempdir().unwrap();
     let dump = |name: &str, grown: i32| {
         let documents: Vec<u8> = (0..200)
             .flat_map(|n| {
-                // Every other device reports ten events a day.
+                // Every second device reports ten events per day.
                 let length = 40 + if n % 2 == 0 { grown } else { 0 };
                 let events: Vec<Bson> = (0..length).map(|e| Bson::Int32(e * 7)).collect();
                 doc! { "_id": n, "name": format!("device {n}"), "events": events }.to_vec().unwrap()
@@ -171,12 +171,12 @@ fn an_array_that_grew_between_two_dates_is_forecast() {
         what.contains("the first, +10") && what.contains(" a day, reaches 1,000 elements on ");
     assert!(told, "{what}");
     assert_eq!(found["data"]["grown"], 100);
-    // Offline, from two files.
+    // Both dates come from files.
     let friday = place.path().join("friday.json");
     audited(&[text(&after), "--save-evidence", text(&friday)]);
     let offline = audited(&[text(&friday), "--earlier", text(&monday)]);
     assert_eq!(finding(&offline, "D008"), Some(found));
-    // Below a week nothing is said, unless the rule is told otherwise.
+    // Below a week there is no finding, unless the rule is configured otherwise.
     date_back(&monday, -1);
     let report = audited(&[text(&after), "--earlier", text(&monday)]);
     assert!(finding(&report, "D008").is_none(), "six days");
@@ -184,14 +184,14 @@ fn an_array_that_grew_between_two_dates_is_forecast() {
     fs::write(&config, "[rules.D008]\nmin-days = 1\n").unwrap();
     let arguments = [text(&after), "--earlier", text(&monday), "--config", text(&config)];
     assert!(finding(&audited(&arguments), "D008").is_some());
-    // The wrong way round.
+    // The two files are in the wrong order.
     let output = docward(&["audit", text(&monday), "--earlier", text(&friday)]);
     assert_eq!(code(&output), 2);
     let text = stdout(&output).split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(text.contains("give the older of the two files"), "{text}");
 }
 
-/// ALG-6, DM-08.2: an address more is no sign of an array without end.
+/// ALG-6, DM-08.2: one more address does not show an unbounded array.
 #[test]
 fn alg_6_dm_08_2_short_lists_that_gain_one_element_are_left_alone() {
     let place = tempfile::tempdir().unwrap();
@@ -219,8 +219,8 @@ fn alg_6_dm_08_2_short_lists_that_gain_one_element_are_left_alone() {
     }
 }
 
-/// Two random samples of a large collection have hardly a document in common; those of the earlier
-/// run are looked up.
+/// Two random samples of a large collection share hardly any documents. The documents of the
+/// earlier run are therefore looked up.
 #[test]
 fn live_growth_is_measured_on_the_documents_of_the_earlier_run() {
     let servers = Launch::standalone().start();
@@ -247,7 +247,7 @@ fn live_growth_is_measured_on_the_documents_of_the_earlier_run() {
     assert!(what.contains("(typical document: +30"), "{what}");
 }
 
-/// ALG-6: two dates that have no document in common say nothing about growth, and that is said.
+/// ALG-6: two dates without common documents say nothing about growth, and the report says so.
 #[test]
 fn an_earlier_date_of_other_data_is_told() {
     let directory = tempfile::tempdir().unwrap();

@@ -1,4 +1,4 @@
-//! What a newcomer sees: one screen, errors that are errors, defaults that surprise nobody.
+//! What a new user sees: one screen, clear errors, and sensible defaults.
 
 #![allow(clippy::unwrap_used, reason = "tests: a panic is the message")]
 
@@ -13,14 +13,14 @@ use crate::common::{audit_json, code, docward, findings, root, stderr, stdout};
 
 const SHOP: &str = "examples/shop";
 
-/// Runs docward in a directory with these variables set.
+/// Runs docward in a directory with these environment variables.
 fn run_in(directory: &Path, variables: &[(&str, &str)], arguments: &[&str]) -> Output {
     let mut command = Command::cargo_bin("docward").unwrap();
     command.args(arguments).current_dir(directory).env_remove("MONGODB_URI");
     command.env("COLUMNS", "100").envs(variables.iter().copied()).output().unwrap()
 }
 
-/// The codes under "Fix first", in their order.
+/// Returns the codes under "Fix first", in order.
 fn fix_first(text: &str) -> Vec<String> {
     let lines = text.lines().skip_while(|line| *line != "Fix first").skip(1);
     let lines = lines.take_while(|line| !line.is_empty());
@@ -38,13 +38,13 @@ fn an_audit_fits_one_screen_and_says_what_to_fix_first() {
     assert!(text.contains("20 design patterns in use (such as buckets): nothing to do"), "{text}");
     assert!(text.contains("Not checked: "), "{text}");
     assert!(text.contains("docward audit examples/shop --show V006"), "{text}");
-    // Writes that are refused now come before what grows, and that before what is slow.
+    // Refused writes come before growth, and growth comes before slow operations.
     let first = fix_first(&text);
     assert_eq!(first.len(), 5, "{text}");
     let at = |code: &str| first.iter().position(|rule| rule == code);
     assert!(at("V006") < at("D008") && at("D008").is_some(), "{text}");
     assert!(!first.iter().any(|rule| rule.starts_with('N')), "untidy names come last: {text}");
-    // Notes are counted, not printed.
+    // Notes are counted but not printed.
     assert!(text.contains("notes (not shown)") && !text.contains("R020"), "{text}");
 }
 
@@ -138,11 +138,11 @@ fn details_are_behind_verbose_show_and_statistics() {
     assert!(nothing.contains("no finding matches --show D012"), "{nothing}");
     let statistics = stdout(&docward(&["audit", SHOP, "--statistics"]));
     assert!(statistics.contains("     6  D008  unbounded-array"), "{statistics}");
-    // Exit codes do not depend on what is printed.
+    // Exit codes do not depend on the printed part.
     assert_eq!(code(&docward(&["audit", SHOP, "--show", "D012"])), 1);
 }
 
-/// The rules that "Fix first" names, chosen from the JSON.
+/// Returns the rules that "Fix first" must name, derived from the JSON.
 fn chosen_first(report: &Value) -> Vec<String> {
     let text = |finding: &Value, key: &str| finding[key].as_str().unwrap().to_owned();
     let mut rules: Vec<(String, String, String)> = Vec::new();
@@ -176,14 +176,14 @@ fn every_format_has_the_order_of_the_first_screen() {
         }
     }
     let screen = stdout(&docward(&["audit", SHOP]));
-    // One column: the table has the order of the report.
+    // With one column, the table has the order of the report.
     let narrow = run_in(&root(), &[("COLUMNS", "50")], &["audit", SHOP]);
     let narrow = stdout(&narrow);
     let (_, table) = narrow.split_once("By rule\n").unwrap();
     let rows: Vec<&str> =
         table.lines().take(5).filter_map(|row| row.split_whitespace().next()).collect();
     assert_eq!(order[..5], rows[..]);
-    // What to fix first is chosen in that order, at most two rules of an area, untidiness last.
+    // The rules are chosen in this order, at most two of an area, and hygiene comes last.
     assert_eq!(chosen_first(&report), fix_first(&screen));
     let markdown = stdout(&docward(&["audit", SHOP, "--format", "markdown"]));
     let at = |rule: &str| markdown.find(rule).unwrap_or(usize::MAX);
@@ -207,7 +207,7 @@ fn what_cannot_be_read_is_an_error_and_replaces_no_report() {
             assert_eq!(fs::read_to_string(&kept).unwrap(), "yesterday", "{source} {format}");
         }
     }
-    // The other commands do the same.
+    // The other commands behave in the same way.
     fs::create_dir(directory.path().join("empty")).unwrap();
     for command in
         [vec!["schema", "infer"], vec!["shardkey"], vec!["checklist"], vec!["lint"], vec!["audit"]]
@@ -220,7 +220,7 @@ fn what_cannot_be_read_is_an_error_and_replaces_no_report() {
             assert_eq!(fs::read_to_string(&kept).unwrap(), "yesterday", "{arguments:?}");
         }
     }
-    // A part that can be read is reported on.
+    // The readable part is reported.
     let shop = root().join("examples/shop-clean").display().to_string();
     let both = run_in(directory.path(), &[], &["audit", "nothere", &shop]);
     assert_eq!(code(&both), 2);
@@ -279,7 +279,7 @@ fn the_database_of_a_connection_string_is_what_is_audited() {
     assert_eq!(documents(&[&uri("shop"), "--all-databases"]), 50);
     assert_eq!(documents(&[&uri("shop"), "--db", "crm"]), 30);
     assert_eq!(documents(&[&uri("")]), 50);
-    // Accounts are kept in `admin`: it is named to log in.
+    // `admin` stores accounts and is named to log in, so it does not restrict the run.
     assert_eq!(documents(&[&uri("admin")]), 50);
     let missing = docward(&["audit", &uri("shp")]);
     assert_eq!(code(&missing), 2);
@@ -391,7 +391,7 @@ fn commands_list_the_options_that_do_something() {
             assert!(!listed.iter().any(|word| word == name), "{command:?} lists {name}");
         }
     }
-    // The same letter means the same everywhere.
+    // A short option has the same meaning in every command.
     for command in [
         &["audit"][..],
         &["lint"],
@@ -443,12 +443,12 @@ fn init_writes_a_file_that_the_next_run_takes() {
     assert!(!text.contains("docs/"), "{text}");
     let next = run_in(directory.path(), &[], &["audit", &shop, "-q", "--config", "docward.toml"]);
     assert_eq!(stderr(&next), "", "no remark about the file");
-    // What is there is not replaced.
+    // An existing file is not replaced.
     let again = run_in(directory.path(), &[], &["init", &shop, "--yes"]);
     assert_eq!(code(&again), 2);
     assert!(stderr(&again).contains("exists"), "{again:?}");
     assert_eq!(code(&run_in(directory.path(), &[], &["init", &shop, "--yes", "--force"])), 0);
-    // Code alone, and nothing at all.
+    // A directory with only code, and an empty one.
     let models = directory.path().join("models");
     fs::create_dir(&models).unwrap();
     let model = "from pydantic import BaseModel\nfrom beanie import Document\n\n\nclass Order(Document):\n    order_no: str\n    created_at: str\n";

@@ -1,4 +1,4 @@
-//! The proxy, through the real binary and a real driver, before real servers.
+//! Tests the proxy with the real binary, a real driver and real servers.
 #![expect(clippy::unwrap_used, reason = "helpers of tests")]
 
 use std::{
@@ -18,7 +18,7 @@ pub(crate) fn numbers(count: i32) -> impl Iterator<Item = Document> {
     (0..count).map(|n| doc! { "_id": n, "text": "x".repeat(100) })
 }
 
-/// The `_id`s of a collection, fetched in small batches.
+/// Returns the `_id`s of a collection, fetched in small batches.
 pub(crate) fn ids(servers: &Servers, client: &Client, namespace: (&str, &str)) -> Vec<i32> {
     use futures_util::TryStreamExt;
     let collection = client.database(namespace.0).collection::<Document>(namespace.1);
@@ -55,10 +55,10 @@ fn px_1_px_3_documents_and_cursors_come_through() {
         assert_eq!(orders.delete_one(doc! { "_id": 0 }).await.unwrap().deleted_count, 1);
         let names = client.database("db_shop").list_collection_names().await.unwrap();
         assert_eq!(names, ["t_order"]);
-        // A duplicate is the server's own error.
+        // A duplicate key is an error of the server.
         let error = orders.insert_one(doc! { "_id": 3 }).await.unwrap_err();
         assert!(error.to_string().contains("E11000"), "{error}");
-        // A cursor that is given up is given up on the server.
+        // Abandoning a cursor closes it on the server.
         let cursor = orders.find(doc! {}).batch_size(5).await.unwrap();
         drop(cursor);
     });
@@ -161,7 +161,7 @@ fn px_1_unacknowledged_writes_arrive_and_are_not_answered() {
         let frame = message(n, 0, Flags(Flags::MORE_TO_COME), &body.to_vec().unwrap());
         stream.write_all(&frame).unwrap();
     }
-    // The first answer is that to the first question, and it sees what was written before.
+    // The first reply belongs to the first request, and includes the earlier write.
     let body = doc! { "count": "t_event", "$db": "db_shop" }.to_vec().unwrap();
     stream.write_all(&message(77, 0, Flags::default(), &body)).unwrap();
     let mut head = [0; Header::SIZE];
@@ -181,7 +181,8 @@ fn px_1_a_bulk_write_reaches_the_server_and_its_answer_the_client() {
     let servers = Launch::replica_set(1).start();
     let guard = Guard::start(&servers.uri(), &[]);
     let mut stream = TcpStream::connect(&guard.address).unwrap();
-    // Nothing answers the first message, so the answer to the second comes first. Servers before 8.0 refuse both.
+    // The first message has no reply, so the first reply belongs to the second message. Servers
+    // before 8.0 refuse both.
     stream.write_all(include_bytes!("messages/bulk_write_unacknowledged.bin")).unwrap();
     let acknowledged = include_bytes!("messages/bulk_write.bin");
     let answer = answer_to(&mut stream, acknowledged);
@@ -266,7 +267,7 @@ fn px_2_a_new_password_is_for_new_logins() {
     let old = servers.connect(&guard.uri_as("app", user.split_once(':').unwrap().1));
     assert_eq!(count(&old).unwrap(), 3);
     servers.command("admin", doc! { "updateUser": "app", "pwd": "new-secret" });
-    // The guard may know the old password for a while. The first refusal ends that.
+    // The guard may use the old password for a short time. The first refusal ends that.
     let new = servers.connect(&guard.uri_as("app", "new-secret"));
     assert_eq!(count(&new).or_else(|_| count(&new)).unwrap(), 3);
     // As on the servers, the connections of the old login stay open, and the new login has its own.
@@ -321,7 +322,8 @@ fn what_is_not_the_protocol_closes_one_connection_only() {
         stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
         stream.write_all(&bytes).unwrap();
         let mut answer = Vec::new();
-        // Closed: an end, or a reset where bytes were left unread.
+        // The connection is closed: either the end of the stream, or a reset if bytes were left
+        // unread.
         let _ = stream.read_to_end(&mut answer);
         assert_eq!(answer, b"", "{bytes:?}");
     }
@@ -369,7 +371,7 @@ fn se_1_what_cannot_be_guarded_is_told() {
     assert!(crate::common::stdout(&help).contains("Examples:"));
 }
 
-/// The head of a message.
+/// Returns the header of a message.
 fn head(length: usize, op: i32) -> Vec<u8> {
     let length = i32::try_from(length).unwrap();
     [length, 1, 0, op].iter().flat_map(|n| n.to_le_bytes()).collect()
@@ -387,7 +389,7 @@ fn px_1_long_messages_pass_and_false_lengths_do_not() {
     servers.wait(async { orders.insert_many((0..9).map(large)).await.unwrap() });
     let expected: Vec<i32> = (0..9).collect();
     assert_eq!(ids(&servers, &client, ("db_shop", "t_order")), expected);
-    // A message that says it is 40 MB when it is unpacked, and one that is less than it says.
+    // A message that claims 40 MB after decompression, and one that has less than it claims.
     let body = doc! { "ping": 1, "$db": "admin" }.to_vec().unwrap();
     let packed = compress(&message(1, 0, Flags::default(), &body), Compressor::Zlib).unwrap();
     for claimed in [47_999_000_i32, 48_000_001, -1, 1] {
@@ -415,7 +417,7 @@ fn px_4_slow_clients_hold_no_connections() {
     let large = |n: i32| doc! { "_id": n, "text": "x".repeat(1 << 20) };
     servers.insert("db_shop.t_order", (0..8).map(large));
     let guard = Guard::start(&servers.uri(), &["--max-pool", "2", "--admin", "127.0.0.1:0"]);
-    // They ask for 8 MB each and read nothing; others begin a message and never end it.
+    // Some clients request 8 MB each and read nothing; others begin a message and never end it.
     let find = doc! { "find": "t_order", "batchSize": 100, "$db": "db_shop" }.to_vec().unwrap();
     let find = message(1, 0, Flags::default(), &find);
     let connect = |bytes: &[u8]| {
@@ -482,9 +484,9 @@ fn px_4_a_commit_is_repeated_by_the_driver_and_not_by_the_guard() {
         session.commit_transaction().await.unwrap();
     });
     assert_eq!(orders_count(&servers, &client), 2);
-    // A repeated commit must wait for the majority, which only the driver asks for.
+    // A repeated commit needs a majority write concern, which only the driver sets.
     assert_eq!(guard.state()["retries"], 0);
-    // A write that the server does not call retryable is not sent again.
+    // The guard does not repeat a write if the server does not label it as retryable.
     let data = doc! { "failCommands": ["insert"], "errorCode": 11600, "errorLabels": [] };
     let _point = servers.fail_point(0, doc! { "times": 1 }, data);
     let error = servers.wait(async { orders.insert_one(doc! { "_id": 2 }).await.unwrap_err() });
@@ -495,7 +497,8 @@ fn px_4_a_commit_is_repeated_by_the_driver_and_not_by_the_guard() {
     assert_eq!(guard.state()["retries"], 1);
 }
 
-/// Sends a message; the answer's bytes, empty where the guard closed the connection.
+/// Sends a message. Returns the bytes of the reply, which are empty if the guard closed the
+/// connection.
 pub(crate) fn answer_to(stream: &mut TcpStream, frame: &[u8]) -> Vec<u8> {
     use docward_wire::Header;
     stream.set_read_timeout(Some(Duration::from_secs(600))).unwrap();
@@ -515,7 +518,8 @@ fn se_1_whoever_has_not_logged_in_can_do_no_harm() {
     use docward_wire::{Compressor, Flags, compress, message};
     let servers = Launch::standalone().auth().start();
     let guard = Guard::start(&servers.uri(), &["--admin", "127.0.0.1:0"]);
-    // Documents in documents, as deep as a message of 60 KB allows: whoever builds a tree of it may overflow.
+    // Nested documents, as deep as a message of 60 KB allows. Building a tree of them may overflow
+    // the stack.
     let mut deep = vec![5, 0, 0, 0, 0];
     for _ in 0..7500 {
         let length = i32::try_from(deep.len() + 7).unwrap().to_le_bytes();
@@ -529,13 +533,13 @@ fn se_1_whoever_has_not_logged_in_can_do_no_harm() {
     let mut stream = TcpStream::connect(&guard.address).unwrap();
     let answer = answer_to(&mut stream, &deep);
     assert!(String::from_utf8_lossy(&answer).contains("cannot parse"), "{answer:?}");
-    // A small message that is large when it is unpacked.
+    // A small message that becomes large after decompression.
     let zeros = doc! { "hello": 1, "x": "0".repeat(1 << 20), "$db": "admin" }.to_vec().unwrap();
     let bomb = compress(&message(1, 0, Flags::default(), &zeros), Compressor::Zlib).unwrap();
     assert!(bomb.len() < 64 * 1024);
     let mut stream = TcpStream::connect(&guard.address).unwrap();
     assert_eq!(answer_to(&mut stream, &bomb), b"");
-    // Monitors of drivers never log in: they may stay, however long.
+    // Monitoring connections of drivers never log in. They may stay for any time.
     let hello = doc! { "hello": 1, "$db": "admin" }.to_vec().unwrap();
     let hello = message(1, 0, Flags::default(), &hello);
     let mut monitor = TcpStream::connect(&guard.address).unwrap();

@@ -1,4 +1,4 @@
-//! What clients leave open on the servers: the guard closes it, and closes nothing that is in use.
+//! The guard closes on the servers what clients leave open, and nothing that is in use.
 #![expect(clippy::unwrap_used, reason = "helpers of tests")]
 
 use std::{io::Write, net::TcpStream, thread};
@@ -12,7 +12,7 @@ use crate::{
     guard::{answer_to, numbers},
 };
 
-/// A connection of a client without a driver.
+/// A client connection without a driver.
 struct Connection(TcpStream);
 
 impl Connection {
@@ -66,7 +66,7 @@ fn frame(database: &str, mut command: Document) -> Vec<u8> {
     message(1, 0, Flags::default(), &command.to_vec().unwrap())
 }
 
-/// The number of cursors that are open on the first member.
+/// Returns the number of open cursors on the first member.
 fn open_cursors(servers: &Servers) -> i64 {
     let status = servers.command("admin", doc! { "serverStatus": 1 });
     let metrics = status.get_document("metrics").unwrap();
@@ -123,7 +123,7 @@ fn px_3_cursors_that_the_guard_has_no_room_for_are_closed_on_the_server() {
         threads.into_iter().map(|thread| thread.join().unwrap()).collect()
     });
     client.succeed_often(MOST - 2 - each * OTHERS, "db_shop", find());
-    // The oldest one is used again, so that others make room.
+    // The oldest cursor is used again, so that others are displaced.
     let more = |id: i64| doc! { "getMore": id, "collection": "t_order", "batchSize": 1 };
     client.succeed("db_shop", more(oldest));
     client.succeed_often(MORE, "db_shop", find());
@@ -137,7 +137,7 @@ fn px_3_cursors_that_the_guard_has_no_room_for_are_closed_on_the_server() {
 
 #[test]
 fn px_3_a_long_command_keeps_the_cursors_and_the_transaction_of_its_session() {
-    // Longer than the 30 seconds after which the guard closes what a client left.
+    // Longer than the 30 seconds after which the guard closes what a client left open.
     const LONG: i32 = 36_000;
     let servers = Launch::replica_set(1)
         .fail_points()
@@ -155,7 +155,7 @@ fn px_3_a_long_command_keeps_the_cursors_and_the_transaction_of_its_session() {
     let _point = servers.fail_point(0, doc! { "times": 2 }, data);
     let more = |id: i64, collection: &str| doc! { "getMore": id, "collection": collection };
     thread::scope(|scope| {
-        // The same cursor: `getMore` waits for new data.
+        // The cursor is in use: `getMore` waits for new data.
         scope.spawn(|| {
             let find = doc! { "find": "t_log", "tailable": true, "awaitData": true };
             let cursor = Connection::open(&guard).open_cursor(find);
@@ -166,7 +166,7 @@ fn px_3_a_long_command_keeps_the_cursors_and_the_transaction_of_its_session() {
             wait.insert("maxTimeMS", 1);
             other.succeed("db_shop", wait);
         });
-        // The same session: another command runs.
+        // The session is in use: another command runs.
         scope.spawn(|| {
             let find = doc! { "find": "t_order", "batchSize": 0, "lsid": lsid(1) };
             let cursor = Connection::open(&guard).open_cursor(find);
@@ -176,7 +176,7 @@ fn px_3_a_long_command_keeps_the_cursors_and_the_transaction_of_its_session() {
             next.insert("lsid", lsid(1));
             other.succeed("db_shop", next);
         });
-        // The same transaction: another statement runs.
+        // The transaction is in use: another statement runs.
         scope.spawn(|| {
             let transaction = doc! { "lsid": lsid(2), "txnNumber": 1_i64, "autocommit": false };
             let with = |mut command: Document| {

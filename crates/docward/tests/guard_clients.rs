@@ -1,6 +1,6 @@
-//! Programs of other languages through the proxy, and a program that is started for each request.
+//! Programs in other languages through the proxy, and a program that is started for each request.
 //!
-//! `scripts/clients.py` says which drivers are there.
+//! `scripts/clients.py` lists the available drivers.
 #![expect(clippy::unwrap_used, reason = "tests: a panic is the message")]
 
 use std::{
@@ -75,7 +75,7 @@ fn px_1_programs_in_go_do_not_notice() {
     succeeds(&output);
 }
 
-/// As many processes as a busy page starts in some seconds, each with a connection of its own.
+/// Starts as many processes as a busy page does in some seconds, each with its own connection.
 #[test]
 fn st_13_cn_03_1_short_lived_programs_share_connections() {
     const PROGRAMS: usize = 60;
@@ -95,7 +95,8 @@ fn st_13_cn_03_1_short_lived_programs_share_connections() {
         }
     });
     let state = guard.state();
-    // One for each `serverStatus` of this test and four for commands, not one for each program.
+    // There is one connection for each `serverStatus` of this test and four for commands, and not
+    // one for each program.
     assert!(
         opened(&servers) - before < 20,
         "{} for {PROGRAMS} programs",
@@ -119,7 +120,7 @@ fn px_1_an_audit_through_the_guard_says_the_same() {
         let report: serde_json::Value = serde_json::from_str(&stdout(&output)).unwrap();
         let findings = report["findings"].as_array().unwrap().iter();
         let found = findings.map(|f| f["rule"].as_str().unwrap().to_owned());
-        // Rules about the deployment and the connection see a router.
+        // Rules about the deployment and the connection treat the guard as a router.
         found.filter(|rule| "NDTRV".contains(&rule[..1])).collect::<Vec<_>>()
     };
     let direct = rules(&servers.uri());

@@ -1,4 +1,5 @@
-//! The proxy as those see it who run it: operators' address, settings, limits, lists of users, faces.
+//! The proxy from the operators' point of view: admin address, settings, limits, lists of users,
+//! faces.
 #![expect(clippy::unwrap_used, reason = "helpers of tests")]
 
 use std::{fs, path::Path};
@@ -18,7 +19,7 @@ fn ping(servers: &Servers, client: &Client) {
     servers.wait(async { client.database("admin").run_command(doc! { "ping": 1 }).await.unwrap() });
 }
 
-/// Inserts one document; the error's text where that is refused.
+/// Inserts one document. Returns the error text if this is refused.
 fn insert(servers: &Servers, client: &Client, namespace: (&str, &str)) -> Result<(), String> {
     let collection = client.database(namespace.0).collection::<Document>(namespace.1);
     let written = servers.wait(async { collection.insert_one(doc! { "n": 1 }).await });
@@ -57,7 +58,7 @@ fn px_5_operators_see_health_metrics_and_state() {
     }
     assert_eq!(guard.ask("GET", "/nothing").0, 404);
     assert_eq!(guard.ask("GET", "/drain").0, 405, "verbs are for POST");
-    // A page of another site cannot make a browser of this machine send verbs.
+    // A page of another site cannot make a browser on this machine send actions.
     for head in ["Origin: http://evil.example\r\n", "Host: evil.example\r\n"] {
         assert_eq!(guard.ask_with("POST", "/drain", head).0, 403, "{head}");
     }
@@ -103,7 +104,7 @@ fn px_5_commands_wait_while_they_are_kept_back() {
         guard.ask("POST", "/resume");
         written.join().unwrap().unwrap();
     });
-    // A namespace, writes only.
+    // The hold covers the writes of one namespace.
     let (status, answer) = guard.ask("POST", "/hold?namespace=db_shop.t_order&ttl=10");
     assert_eq!(status, 200, "{answer}");
     let hold: serde_json::Value = serde_json::from_str(&answer).unwrap();
@@ -161,7 +162,7 @@ fn px_4_when_a_client_leaves_its_reads_are_dropped_and_its_writes_are_sent() {
         }
     };
     send((0..5).map(unacknowledged).collect(), Flags::MORE_TO_COME);
-    // Time for the guard to notice that the client has left.
+    // The guard needs time to notice that the client has disconnected.
     std::thread::sleep(std::time::Duration::from_secs(3));
     assert_eq!(guard.state()["held"], 1);
     guard.ask("POST", "/resume");
@@ -279,7 +280,7 @@ fn px_4_limits_of_users_and_applications_hold_and_can_be_changed() {
     assert!(errors[0].contains("SystemOverloadedError"), "{}", errors[0]);
     assert_eq!(refused(&web), Vec::<String>::new());
     assert!(guard.state()["limited"].as_u64().unwrap() >= 1);
-    // Settings that cannot be read change nothing.
+    // Invalid settings change nothing.
     fs::write(&file, "[guard]\nmax-pool = 0\n").unwrap();
     let (status, answer) = guard.ask("POST", "/reload");
     assert!(status == 422 && answer.contains("max-pool"), "{status} {answer}");
@@ -339,10 +340,10 @@ fn px_2_users_of_a_list_share_one_account() {
         let error = count(&servers.connect(&guard.uri_as(user, password))).unwrap_err().to_string();
         assert!(error.contains("Authentication failed"), "{user}: {error}");
     }
-    // All of them are one account to the server.
+    // To the server, all of them are the same account.
     let pools = guard.state()["pools"].as_array().unwrap().len();
     assert_eq!(pools, 1);
-    // Rights that are taken away are gone at once, and so is a user who is taken off the list.
+    // Revoked rights end at once, and so does the login of a removed user.
     fs::write(&file, text.replace("readWrite", "read")).unwrap();
     assert_eq!(guard.ask("POST", "/reload").0, 200);
     let error = insert(&servers, &app, ("db_shop", "t_order")).unwrap_err();
@@ -391,7 +392,7 @@ fn px_2_se_7_a_certificate_is_a_login() {
     insert(&servers, &client, ("db_shop", "t_order")).unwrap();
     let error = insert(&servers, &client, ("db_other", "t")).unwrap_err();
     assert!(error.contains("not authorized on db_other"), "{error}");
-    // A certificate of the same authority that nobody listed.
+    // A certificate from the same authority that is not listed.
     let other = servers.connect(&uri(&certificates.server));
     let error = insert(&servers, &other, ("db_shop", "t_order")).unwrap_err();
     assert!(error.contains("Authentication failed"), "{error}");
@@ -468,7 +469,7 @@ fn px_1_drivers_are_told_that_it_ends() {
     let other = Guard::start(&servers.uri(), &[]);
     let uri = format!("mongodb://{},{}/", guard.address, other.address);
     let client = servers.connect(&uri);
-    // Whoever has a transaction or a cursor open may finish; the others go to the other guard.
+    // Clients with an open transaction or cursor may finish; the others use the other guard.
     for n in 0..20 {
         insert(&servers, &client, ("db_shop", "t_order")).unwrap();
         if n == 10 {

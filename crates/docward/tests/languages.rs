@@ -1,12 +1,13 @@
-//! What `docward lint` finds in each language, told by the files themselves: a comment `lint: CODE…` stands on each
-//! line that must have a finding, of whatever severity. No other line may have an error or a warning, and corrected
-//! twins of the files have neither those nor a finding of the same rules.
+//! Tests `docward lint` in each language with annotated files. A comment `lint: CODE…` marks each
+//! line that must have a finding, of any severity. No other line may have an error or a warning.
+//! Corrected versions of the files must have no errors, no warnings, and no findings of the same
+//! rules.
 
 use std::{collections::BTreeSet, fs, path::Path};
 
 use crate::lint::{places, project, report};
 
-/// Files of a folder with their texts, by name.
+/// Returns the files of a folder with their texts, by name.
 fn files(folder: &str) -> Vec<(String, String)> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/languages").join(folder);
     let mut files: Vec<(String, String)> = fs::read_dir(&folder)
@@ -21,7 +22,7 @@ fn files(folder: &str) -> Vec<(String, String)> {
     files
 }
 
-/// Codes with file and line, as comments say them.
+/// Returns codes with file and line from the comments.
 fn wanted(files: &[(String, String)]) -> BTreeSet<String> {
     let mut wanted = BTreeSet::new();
     for (name, text) in files {
@@ -34,7 +35,7 @@ fn wanted(files: &[(String, String)]) -> BTreeSet<String> {
     wanted
 }
 
-/// Findings of a folder: errors, warnings, and all of these rules.
+/// Returns the findings of a folder: errors, warnings, and all findings of these rules.
 fn found(files: &[(String, String)], rules: &BTreeSet<String>) -> BTreeSet<String> {
     let files: Vec<(String, &str)> =
         files.iter().map(|(name, text)| (format!("src/{name}"), text.as_str())).collect();
@@ -72,7 +73,8 @@ fn c_sharp_is_read() {
     holds("csharp");
 }
 
-/// A damaged file ends neither the run nor the search in others, and a text that the parser gives up on is named.
+/// A damaged file ends neither the run nor the search in other files. A text that the parser
+/// abandons is named.
 #[test]
 fn damaged_files_hide_nothing_in_others() {
     let password = "mongodb://shop:Tr0ub4dor@db1.shop.io/shop";
@@ -96,7 +98,7 @@ fn damaged_files_hide_nothing_in_others() {
     let folder = project(&files);
     let report = report(&folder, &["--select", "S020"]);
     for file in ["sound.php", "Sound.cs", "cut.php", "Cut.cs", "nul.php", "Nul.cs"] {
-        // One password in many files is one finding, with all its places.
+        // One password in many files is one finding with all its places.
         let found = report["findings"].to_string();
         assert!(found.contains(&format!("/{file}\"")), "{file}: {found}");
     }

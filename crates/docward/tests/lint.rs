@@ -1,4 +1,4 @@
-//! `docward lint` and `docward audit --code`, through the real binary.
+//! `docward lint` and `docward audit --code` with the real binary.
 #![expect(clippy::unwrap_used, reason = "helpers of tests")]
 
 use std::{fs, path::Path, process::Command};
@@ -6,7 +6,7 @@ use std::{fs, path::Path, process::Command};
 use crate::common::{code, docward, stderr, stdout};
 use serde_json::Value;
 
-/// Writes files below a new folder.
+/// Writes files to a new folder.
 pub(crate) fn project(files: &[(&str, &str)]) -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
     for (name, text) in files {
@@ -30,7 +30,7 @@ pub(crate) fn report(folder: &tempfile::TempDir, more: &[&str]) -> Value {
         .unwrap_or_else(|error| panic!("{error}: {}", stderr(&output)))
 }
 
-/// Codes with file and line, in order.
+/// Returns codes with file and line, in order.
 pub(crate) fn places(report: &Value) -> Vec<String> {
     let findings = report["findings"].as_array().unwrap();
     findings
@@ -43,7 +43,7 @@ pub(crate) fn places(report: &Value) -> Vec<String> {
         .collect()
 }
 
-/// The severity of the one finding of a rule.
+/// Returns the severity of the only finding of a rule.
 #[track_caller]
 fn severity(report: &Value, rule: &str) -> String {
     let findings = report["findings"].as_array().unwrap();
@@ -52,7 +52,8 @@ fn severity(report: &Value, rule: &str) -> String {
     found[0]["severity"].as_str().unwrap().to_owned()
 }
 
-/// Whether a rule reports something by default, or only to users who select `pedantic`: "warn" or "pedantic".
+/// Returns "warn" if a rule reports something by default, or "pedantic" if only users who select
+/// `pedantic` see it.
 fn level(folder: &tempfile::TempDir, rule: &str) -> &'static str {
     let count = |selected: &str| {
         let report = report(folder, &["--select", selected]);
@@ -66,7 +67,7 @@ fn level(folder: &tempfile::TempDir, rule: &str) -> &'static str {
     }
 }
 
-/// DM-09.2: what is likely and not proven is reported to those who ask for it, and never as information.
+/// DM-09.2: a likely but unproven finding is reported only on request, and never as a note.
 #[test]
 fn dm_09_2_likely_money_is_pedantic() {
     let model = "const mongoose = require('mongoose');\nmodule.exports = mongoose.model('Table', new mongoose.Schema({ total: Number }));\n";
@@ -90,7 +91,8 @@ fn dm_09_2_likely_money_is_pedantic() {
     }
 }
 
-/// CK-15: a method without a caller loses nothing; a framework calls others by a mark or a class above them.
+/// CK-15: a method without callers is unreachable, unless a framework calls it because of an
+/// annotation or a base class.
 #[test]
 fn ck_15_methods_that_nobody_calls_are_pedantic() {
     let model = "const mongoose = require('mongoose');\nmodule.exports = mongoose.model('Wallet', new mongoose.Schema({ balance: Number }));\n";
@@ -114,7 +116,7 @@ fn ck_15_methods_that_nobody_calls_are_pedantic() {
     }
 }
 
-/// CK-15, DM-08.2: a router that nobody mounts takes its controllers with it.
+/// CK-15, DM-08.2: the controllers of an unmounted router are unreachable too.
 #[test]
 fn ck_15_dm_08_2_files_that_nobody_takes_in_are_pedantic() {
     let model = "const mongoose = require('mongoose');\nmodule.exports = mongoose.model('Wallet', new mongoose.Schema({ balance: Number, events: [{ at: Date }] }));\n";
@@ -139,7 +141,7 @@ fn ck_15_dm_08_2_files_that_nobody_takes_in_are_pedantic() {
     }
 }
 
-/// SE-7: nothing runs what no file takes in.
+/// SE-7: code in a file without importers never runs.
 #[test]
 fn se_7_connections_of_files_that_nobody_takes_in_are_information() {
     let helper = "from pymongo import MongoClient\n\ndef direct():\n    return MongoClient('mongodb://10.0.0.5:27017/?tls=true&tlsInsecure=true')\n";
@@ -158,7 +160,8 @@ fn se_7_connections_of_files_that_nobody_takes_in_are_information() {
     }
 }
 
-/// CK-15: what only tests call is as good as not called, and who asks for a name calls nothing.
+/// CK-15: a method that only tests call counts as unreachable. Looking up a method's name does not
+/// call it.
 #[test]
 fn ck_15_methods_that_only_tests_call_are_pedantic() {
     let model = "const mongoose = require('mongoose');\nconst s = new mongoose.Schema({ held: Number });\ns.methods.holdBack = async function (n) {\n  this.held += n;\n  await this.save();\n};\nmodule.exports = mongoose.model('Wallet', s);\n";
@@ -173,7 +176,7 @@ fn ck_15_methods_that_only_tests_call_are_pedantic() {
     }
 }
 
-/// DM-04.1: names of a model that was put aside are nobody's business, also beside one that is still taken in.
+/// DM-04.1: names in an unused model are ignored, even beside a used one.
 #[test]
 fn dm_04_1_names_in_models_that_nothing_takes_in_are_left_alone() {
     let model = |name: &str| {
@@ -197,7 +200,7 @@ fn dm_04_1_names_in_models_that_nothing_takes_in_are_left_alone() {
     }
 }
 
-/// CK-15: a platform calls what its settings name.
+/// CK-15: a platform calls the functions that its settings name.
 #[test]
 fn ck_15_settings_name_functions() {
     let model = "const mongoose = require('mongoose');\nmodule.exports = mongoose.model('Wallet', new mongoose.Schema({ balance: Number }));\n";
@@ -211,7 +214,7 @@ fn ck_15_settings_name_functions() {
     }
 }
 
-/// CK-15: at a terminal one person does one thing after the other.
+/// CK-15: in a terminal, one user does one thing after the other.
 #[test]
 fn ck_15_programs_for_one_person_are_pedantic() {
     let account = "package a.model;\nimport org.springframework.data.mongodb.core.mapping.Document;\n@Document\npublic class Account { private String id; private int balance; }\n";
@@ -288,7 +291,7 @@ fn sc_7_passwords_appear_in_no_format() {
         let all = format!("{}{}", stdout(&output), stderr(&output));
         assert!(!all.contains("9dXk2pLw7Q"), "{more:?}: {all}");
     }
-    // Nor where a string stands in the wrong place, or in a comment.
+    // Docward also hides the password of a misplaced connection string, or of one in a comment.
     let uri = "mongodb://a:9dXk2pLw7Q@db.shop.io/x";
     let comment =
         project(&[("c.js", &format!("// docward: allow {uri} because\nconst mongo = 1;\n"))]);
@@ -322,10 +325,10 @@ fn sc_7_se_6_strings_without_a_scheme_hide_their_passwords_and_have_a_place() {
     let findings = found["findings"].as_array().unwrap();
     assert!(findings.iter().all(|finding| finding["location"]["line"].is_u64()), "{findings:?}");
     let found = places(&found);
-    // One account at one host is one finding, whatever the port.
+    // The same account on the same host is one finding, whatever the port.
     let secrets: Vec<_> = found.iter().filter(|place| place.starts_with("S020")).collect();
     assert_eq!(secrets, ["S020 alone.js:1"]);
-    // How weak a password is matters little where it has to be changed anyway.
+    // The strength of a password does not matter if it has to be changed anyway.
     assert!(!found.iter().any(|place| place.starts_with("S008")), "{found:?}");
     assert!(!found.iter().any(|place| place.starts_with("N021")), "{found:?}");
 }
@@ -362,11 +365,11 @@ fn fingerprints_do_not_depend_on_how_a_path_is_written() {
     ] {
         assert_eq!(fingerprints(within, paths, &[]), one, "{within} {paths:?}");
     }
-    // Where settings mark the project, a part of it is known by its place in the whole.
+    // If settings mark the project, a part of it is identified by its path in the project.
     fs::write(folder.path().join("shop/docward.toml"), "").unwrap();
     let part = fingerprints("shop/deploy", &["."], &[]);
     assert!(!part.is_empty() && part.iter().all(|f| one.contains(f)), "{part:?} of {one:?}");
-    // A baseline that was written here holds there.
+    // A baseline from one directory also applies in the other.
     let baseline = folder.path().join("known.json");
     let baseline = ["--baseline", baseline.to_str().unwrap()];
     fingerprints("shop", &["."], &[baseline[0], baseline[1], "--write-baseline"]);
@@ -417,7 +420,7 @@ fn ignore_files_tests_and_folders_of_others_are_left_out() {
     assert_eq!(places(&report(&folder, &["--include-tests"])).len(), 2);
 }
 
-/// Runs git in a folder, as somebody.
+/// Runs git in a folder with a user name.
 pub(crate) fn git(folder: &Path, args: &[&str]) {
     let output = Command::new("git")
         .args(["-c", "user.name=t", "-c", "user.email=t@example.net"])
@@ -619,7 +622,7 @@ fn sc_7_files_that_git_tracks_are_read_whatever_ignore_files_say() {
     ]);
     let git = |args: &[&str]| git(folder.path(), args);
     let found = || places(&report(&folder, &["--select", "S020"]));
-    // No git says whether it is published: it lies in the tree.
+    // Without git it is unknown whether the file is published, so it counts as published.
     assert_eq!(found(), ["S020 .env:1"]);
     git(&["init", "-q"]);
     assert!(found().is_empty(), "nothing is tracked yet");
@@ -660,7 +663,7 @@ fn dm_09_2_structs_with_tags_alone_and_schemas_of_prisma_are_read() {
     assert_eq!(found, ["T020 order.go:5", "T020 schema.prisma:8"]);
 }
 
-/// Of files that say the same the one in use is read, whichever comes first.
+/// If files have the same content, the used one is read, in any order.
 #[test]
 fn copies_of_a_file_are_told_once() {
     let model = format!(

@@ -1,4 +1,4 @@
-//! `docward lint --changed-since`: the findings of a full run on the lines that changed.
+//! `docward lint --changed-since` reports the findings of a full run on changed lines.
 #![expect(clippy::unwrap_used, reason = "helpers of tests")]
 
 use std::{
@@ -17,7 +17,7 @@ use crate::{
 
 const PUSH: &str = "db.t.updateOne({_id}, {$push: {a: {at: new Date()}}});\n";
 
-/// A repository with everything committed.
+/// Creates a repository with everything committed.
 fn repository(files: &[(&str, &str)]) -> tempfile::TempDir {
     let folder = project(files);
     git(folder.path(), &["init", "-q"]);
@@ -30,7 +30,7 @@ fn commit(folder: &tempfile::TempDir) {
     git(folder.path(), &["commit", "-q", "-m", "a commit"]);
 }
 
-/// Lines that `git diff -U0` adds, and new files as a whole, by their names.
+/// Returns the lines that `git diff -U0` adds, and new files as a whole, by name.
 fn changed_lines(folder: &Path, revision: &str) -> BTreeMap<PathBuf, Option<BTreeSet<u64>>> {
     let run = |args: &[&str]| {
         let output = Command::new("git").args(args).current_dir(folder).output().unwrap();
@@ -55,7 +55,7 @@ fn changed_lines(folder: &Path, revision: &str) -> BTreeMap<PathBuf, Option<BTre
     out
 }
 
-/// Findings of a report with all their places, as text that says everything.
+/// Returns the findings of a report with all their places and details.
 fn findings(report: &Value) -> Vec<Value> {
     report["findings"].as_array().unwrap().clone()
 }
@@ -74,7 +74,8 @@ fn is_touched(finding: &Value, changed: &BTreeMap<PathBuf, Option<BTreeSet<u64>>
     })
 }
 
-/// The findings since a revision are those of a full run on lines that changed; gives back how many there are.
+/// Checks that the findings since a revision are those of a full run on changed lines. Returns
+/// their number.
 fn compare(folder: &tempfile::TempDir, revision: &str) -> usize {
     let root = folder.path().canonicalize().unwrap();
     let target = root.to_str().unwrap();
@@ -93,7 +94,7 @@ fn compare(folder: &tempfile::TempDir, revision: &str) -> usize {
     found.len()
 }
 
-/// A shop whose models, helpers and routes are in files of their own.
+/// A shop with separate files for models, helpers and routes.
 const MODEL: &str = "const mongoose = require('mongoose');\nconst schema = new mongoose.Schema({\n  name: String,\n  price: Number,\n  events: [{ at: Date }],\n});\nmodule.exports = mongoose.model('Product', schema);\n";
 const ROUTE: &str = "const Product = require('../models/product');\nexports.total = async (ids) => {\n  const all = await Product.find({ _id: ids });\n  return all.reduce((sum, one) => sum + one.price, 0).toFixed(2);\n};\n";
 const SERVER: &str = "const mongoose = require('mongoose');\nmongoose.connect('mongodb://db1.shop.io,db2.shop.io/shop?replicaSet=rs0');\nrequire('./routes/product');\n";
@@ -106,13 +107,13 @@ fn unchanged_files_are_read_for_what_changed_ones_need() {
         ("server.js", SERVER),
     ]);
     assert_eq!(compare(&folder, "HEAD"), 0);
-    // The model says what the array is; only the route changed.
+    // The model declares the array, but only the route changed.
     let appended = format!(
         "{ROUTE}exports.log = async (id) => {{\n  const product = await Product.findById(id);\n  product.events.push({{ at: new Date() }});\n  await product.save();\n}};\n"
     );
     fs::write(folder.path().join("routes/product.js"), &appended).unwrap();
     assert!(compare(&folder, "HEAD") > 0);
-    // The route says what is done with the price; only the model changed.
+    // The route uses the price, but only the model changed.
     commit(&folder);
     let model = MODEL.replace("  price: Number,", "  price: { type: Number },");
     fs::write(folder.path().join("models/product.js"), model).unwrap();
@@ -128,14 +129,15 @@ fn every_way_to_change_a_file_counts() {
         ("moved.mongodb", &lines.replace("db.t", "db.m")),
     ]);
     let at = |name: &str| folder.path().join(name);
-    // A line changed, one deleted, one added.
+    // A line is changed, one is deleted and one is added.
     let changed = lines
         .replace("db.t3.updateOne({_id}", "db.t3.updateOne({_id: 1}")
         .replace(&PUSH.replace("db.t.", "db.t9."), "")
         .replace("db.t20.", "db.more.updateOne({_id}, {$push: {c: {at: new Date()}}});\ndb.t20.");
     fs::write(at("old.mongodb"), &changed).unwrap();
     assert_eq!(compare(&folder, "HEAD"), 2);
-    // Deleted, moved with a change, new, with a blank in its name, known to git but not committed.
+    // Files are deleted, moved with a change, new, with a space in the name, or staged but not
+    // committed.
     fs::remove_file(at("gone.mongodb")).unwrap();
     git(folder.path(), &["mv", "moved.mongodb", "there.mongodb"]);
     let moved = fs::read_to_string(at("there.mongodb")).unwrap();

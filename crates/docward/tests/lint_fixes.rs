@@ -1,4 +1,4 @@
-//! `docward lint --fix` and `--diff`: what is changed without asking, what on request, and patches that git applies.
+//! `docward lint --fix` and `--diff`: changes by default, changes on request, and patches for git.
 #![expect(clippy::unwrap_used, reason = "helpers of tests")]
 
 use std::{
@@ -47,11 +47,11 @@ fn fixes_that_change_a_working_program_are_made_on_request_only() {
     assert!(stderr(&more).contains("note: set MONGODB_URI to the connection"), "{}", stderr(&more));
     assert!(!said.contains("MONGODB_URI"), "no password was touched: {said}");
     assert_eq!(text_of(&folder, "app.py"), ALL);
-    // The import moved all lines, and what is left is reported where it stands now.
+    // The import moved all lines. The remaining findings must have their new positions.
     let told = docward(&["lint", &path(&folder), "--diff", "--unsafe-fixes"]);
     assert_eq!((code(&told), stdout(&told)), (0, String::new()));
     assert!(stderr(&told).contains("note: the patch has no fixes"), "{}", stderr(&told));
-    // Alone it says nothing.
+    // `--unsafe-fixes` alone is a usage error.
     assert_eq!(code(&docward(&["lint", &path(&folder), "--unsafe-fixes"])), 2);
 }
 
@@ -72,7 +72,7 @@ fn findings_that_are_left_are_reported_where_they_stand_after_a_fix() {
 fn reports_announce_fixes_that_can_be_made() {
     let folder = project(&[
         ("app.py", APP),
-        // Within a list nothing else may stand.
+        // A list accepts no other expression.
         (
             "b.py",
             "from pymongo import MongoClient\nX = [MongoClient('mongodb://db2.shop.io/?retryReads=' + str(f))]\n",
@@ -96,7 +96,7 @@ fn reports_announce_fixes_that_can_be_made() {
     let text = stdout(&docward(&["lint", &path(&folder)]));
     assert!(text.contains("C043 refused-call [*]: "), "{text}");
     assert!(text.contains("[*] 1 fix available with --fix, 3 more with --unsafe-fixes"), "{text}");
-    // Two connection strings are two deployments: one variable cannot stand for both.
+    // Two connection strings are two deployments, so a single variable cannot replace both.
     let two = project(&[(
         "app.py",
         "from pymongo import MongoClient\na = MongoClient('mongodb://x:9dXk2pLw7Q@a.shop.io/')\nb = MongoClient('mongodb://x:8dXk2pLw7Q@b.shop.io/')\n",
@@ -106,7 +106,7 @@ fn reports_announce_fixes_that_can_be_made() {
     assert!(all.len() == 2 && all.iter().all(|finding| finding["fixes"] == Value::Null), "{found}");
 }
 
-/// Runs `git apply` in a folder and gives back what it says.
+/// Runs `git apply` in a folder and returns its output on failure.
 fn git_apply(folder: &Path, patch: &[u8]) -> Result<(), String> {
     let mut child = Command::new("git")
         .arg("apply")
@@ -128,7 +128,7 @@ fn diff(within: &Path, args: &[&str]) -> std::process::Output {
     command.arg("lint").args(args).arg("--diff").current_dir(within).output().unwrap()
 }
 
-/// What `--fix` makes of a project is what its patch makes of it, wherever the command runs.
+/// `--fix` and the patch must change a project in the same way, wherever the command runs.
 #[test]
 fn git_applies_the_patch_where_the_command_ran() {
     let head = "from pymongo import MongoClient, ReadPreference\n";
@@ -170,7 +170,7 @@ fn git_applies_the_patch_where_the_command_ran() {
         }
         assert_ne!(text_of(&fixed, "sub/deep/ünïcode.py"), files[4].1);
     }
-    // Without a repository, paths begin at the current directory.
+    // Without a repository, paths are relative to the current directory.
     let bare = project(&given);
     let output = diff(bare.path(), &["."]);
     git_apply(bare.path(), &output.stdout).unwrap();
@@ -182,7 +182,8 @@ fn git_applies_the_patch_where_the_command_ran() {
 fn sc_7_patches_show_no_password() {
     let folder = project(&[("app.py", APP)]);
     git(folder.path(), &["init", "-q"]);
-    // The password is on the line behind the change, so git could not place the change without it.
+    // The password is on the line after the change, and git could not place the change without that
+    // line.
     for more in [&["."][..], &[".", "--unsafe-fixes"]] {
         let output = diff(folder.path(), more);
         let said = stderr(&output);
@@ -193,7 +194,7 @@ fn sc_7_patches_show_no_password() {
         );
         assert_eq!(stdout(&output), "", "{more:?}");
     }
-    // Far from it, changes are in the patch.
+    // Changes far from the password are in the patch.
     let apart = APP.replace("b = ", &format!("{}b = ", "x = 1\n".repeat(8)));
     fs::write(folder.path().join("app.py"), &apart).unwrap();
     let output = diff(folder.path(), &[".", "--unsafe-fixes"]);

@@ -1,4 +1,4 @@
-//! `docward audit` of running deployments, through the real binary.
+//! `docward audit` of running deployments with the real binary.
 #![expect(clippy::unwrap_used, reason = "helpers of tests")]
 
 use std::{
@@ -37,7 +37,7 @@ fn example(name: &str) -> PathBuf {
     repository().join("examples").join(name)
 }
 
-/// A copy of a dump without the collections a server refused.
+/// Copies a dump without the collections that a server refused.
 fn copy(dump: &Path, target: &Path, refused: &[Refused]) {
     std::fs::create_dir_all(target).unwrap();
     for entry in std::fs::read_dir(dump).unwrap() {
@@ -56,9 +56,12 @@ fn copy(dump: &Path, target: &Path, refused: &[Refused]) {
     }
 }
 
-/// Loads a dump and audits both; the findings must be the same, but for what only a server can tell:
-/// that it runs without access control, as these do, how many documents break a validator, and that
-/// declared shard keys are only planned.
+/// Loads a dump and audits both. The findings must be the same, except for facts that only a server
+/// knows:
+///
+/// - It runs without access control, like these servers.
+/// - The number of documents that fail a validator.
+/// - Declared shard keys are only planned.
 fn check_twin(servers: &Servers, dump: &Path, config: &[&str]) -> Vec<Refused> {
     let refused = servers.load(dump);
     let directory = tempfile::tempdir().unwrap();
@@ -83,7 +86,7 @@ fn check_twin(servers: &Servers, dump: &Path, config: &[&str]) -> Vec<Refused> {
         }
         findings
     };
-    // These servers are no clusters, which a dump does not tell.
+    // These servers are not clusters, which a dump does not show.
     for (report, is_planned) in [(&files, false), (&live, true)] {
         let findings = report["findings"].as_array().unwrap().iter();
         for finding in findings.filter(|finding| is_about_keys(finding)) {
@@ -94,7 +97,7 @@ fn check_twin(servers: &Servers, dump: &Path, config: &[&str]) -> Vec<Refused> {
     let (of_files, mut of_live) = (findings(&files), findings(&live));
     let told: Vec<Value> = of_live.extract_if(.., |finding| finding["rule"] == "S001").collect();
     assert_eq!(told.len(), 1, "a server without access control says so");
-    // Patterns are for the server to judge.
+    // Only the server evaluates patterns.
     let by_pattern = |finding: &mut Value| {
         finding["rule"] == "V006" && finding["namespace"] == "db_shop.t_newsletter"
     };
@@ -106,8 +109,7 @@ fn check_twin(servers: &Servers, dump: &Path, config: &[&str]) -> Vec<Refused> {
         assert!(of_live.contains(finding), "only in files: {finding:#}");
     }
     assert!(!of_live.is_empty() && of_files == of_live);
-    // The security self-check is about the server, of which files know nothing. Neither do they know
-    // whether it is sharded.
+    // The security self-check needs a server. Files also do not show whether it is sharded.
     let review = |report: &Value| -> Vec<Value> {
         let items = report["checklist"].as_array().unwrap().iter();
         items
@@ -128,12 +130,12 @@ fn the_shop_has_the_same_findings_live_and_from_files() {
     let shop = example("shop");
     let config = shop.join("docward.toml");
     let refused = check_twin(&servers, &shop, &["--config", config.to_str().unwrap()]);
-    // A server refuses this name; only a file can have it.
+    // A server refuses this name, so only a file can have it.
     let names: Vec<_> = refused.iter().map(|r| r.namespace.as_str()).collect();
     assert_eq!(names, ["db_shop.system.orders"], "{refused:?}");
 }
 
-/// The findings on older and newer servers, and everything that is asked of them.
+/// Checks the findings on older and newer servers, and all commands that the servers receive.
 fn check_version(version: &'static str) {
     let servers = Launch::replica_set(1).version(version).start();
     let shop = example("shop");
@@ -177,7 +179,7 @@ fn the_clean_shop_has_the_same_findings_live_and_from_files() {
     assert_eq!(refused, []);
 }
 
-/// Documents with every kind of sin, more than fit into one block.
+/// Returns documents with every kind of fault, more than fit into one block.
 fn plain_documents(count: i32) -> Vec<Document> {
     (0..count)
         .map(|n: i32| {
@@ -264,7 +266,7 @@ fn a_user_who_may_only_read_learns_what_is_missing() {
     assert_eq!(report["sources"][0]["documents"], 2);
 }
 
-/// Creates the one role that is proposed, and gives it to a user.
+/// Creates the only proposed role and grants it to a user.
 fn grant_proposed(servers: &Servers, user: &str, problems: &[String]) {
     let proposed: Vec<_> = problems.iter().filter(|p| p.contains("createRole")).collect();
     assert_eq!(proposed.len(), 1, "a second one of this name cannot be created: {proposed:#?}");
@@ -337,7 +339,7 @@ fn databases_that_a_login_may_not_see_are_told() {
                 assert!(!told.contains("listDatabases"), "{told}");
             }
         }
-        // Whoever names the database wants no other.
+        // The user names the database, so others are not wanted.
         let told = problems(&json(&[&uri, "--db", "db_shop"])).join("\n");
         assert!(!told.contains("db_two") && !told.contains("listDatabases"), "{told}");
     }
@@ -362,7 +364,8 @@ fn login_and_network_failures_say_what_to_do() {
     assert!(!text.contains("horse"), "{text}");
 }
 
-/// An audit that is interrupted while a command is held up. It does not wait for the server.
+/// Runs an audit that is interrupted while a command is blocked. The audit does not wait for the
+/// server.
 fn interrupted_in(servers: &Servers, blocked: &Blocked<'_>, options: &[&str]) -> Output {
     let child = Command::new(assert_cmd::cargo::cargo_bin("docward"))
         .args(["audit", "--format", "json", &servers.uri()])
@@ -382,7 +385,7 @@ fn interrupted_in(servers: &Servers, blocked: &Blocked<'_>, options: &[&str]) ->
 fn an_interrupted_audit_reports_what_it_read() {
     let servers = Launch::replica_set(1).fail_points().start();
     servers.insert("db_plain.t_invoice", plain_documents(20_000));
-    // Two batches are fetched ahead: who asks for the fifth has passed on the first.
+    // Two batches are fetched ahead, so the fifth request means that the first batch was processed.
     let blocked = servers.block(0, &["getMore"], doc! { "skip": 3 }, doc! {});
     let output = interrupted_in(&servers, &blocked, &["--full", "--max-rate", "2000"]);
     assert_eq!(output.status.code(), Some(2));
@@ -390,7 +393,7 @@ fn an_interrupted_audit_reports_what_it_read() {
     assert_eq!(report["interrupted"], true);
     let read = report["sources"][0]["documents"].as_u64().unwrap();
     assert!((1..20_000).contains(&read), "{read}");
-    // What is left is known.
+    // The number of remaining documents is known.
     let seen = &report["findings"]
         .as_array()
         .unwrap()
@@ -404,7 +407,7 @@ fn an_interrupted_audit_reports_what_it_read() {
 fn nothing_is_written() {
     let servers = Launch::replica_set(1).start();
     servers.insert("db_plain.t_invoice", plain_documents(200));
-    // Every write of a replica set is in its oplog; those of the server itself are in `config`, and
+    // The oplog contains every write of a replica set. The server's own writes are in `config`, and
     // its keys in `admin`.
     let writes = || -> Vec<String> {
         let filter = doc! { "op": { "$ne": "n" }, "ns": { "$not": { "$regex": "^config[.]" } } };
@@ -424,7 +427,8 @@ fn nothing_is_written() {
     assert_eq!(writes(), before);
 }
 
-/// DM-11.3: the server counts what breaks the validator, also where documents alone do not show it.
+/// DM-11.3: the server counts the documents that fail the validator, even if the documents alone do
+/// not show it.
 #[test]
 fn documents_that_break_their_validator_are_counted_by_the_server() {
     let servers = Launch::standalone().start();
@@ -557,7 +561,7 @@ fn se_8_roles_of_your_own_are_looked_into() {
     assert!(what.contains("userAdminAnyDatabase@admin by app@admin"), "{what}");
 }
 
-/// Rights that no built-in role gives by its name count as well, and those of everyday work do not.
+/// Privileges of user-defined roles count as well, but not those for everyday work.
 #[test]
 fn se_8_sc_5_privileges_of_your_own_roles_are_looked_into() {
     let servers = Launch::standalone().auth().start();
@@ -606,7 +610,7 @@ fn dm_11_2_se_8_privileges_that_bypass_validators_are_looked_into() {
         };
         doc! { "createRole": name, "privileges": privileges, "roles": [held] }
     };
-    // What is held through a further role counts, too.
+    // Privileges through an inherited role count too.
     servers.command("admin", role("past", vec![bypass], "readWrite"));
     servers.command("admin", role("app", vec![], "past"));
     servers.command("admin", role("plain", vec![], "readWrite"));

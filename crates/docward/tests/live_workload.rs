@@ -1,4 +1,4 @@
-//! What `docward audit` learns from running servers about their clients, through the real binary.
+//! What `docward audit` learns from running servers about their clients, with the real binary.
 #![expect(clippy::unwrap_used, reason = "helpers of tests")]
 
 use std::{
@@ -30,13 +30,13 @@ fn problems(report: &Value) -> Vec<String> {
     problems.iter().map(|p| p["message"].as_str().unwrap().to_owned()).collect()
 }
 
-/// A connection string with the name of an application.
+/// Returns a connection string with an application name.
 fn named(uri: &str, name: &str) -> String {
     let separator = if uri.ends_with('?') { "" } else { "&" };
     format!("{uri}{separator}appName={name}")
 }
 
-/// A client with a name of its own.
+/// Creates a client with an application name.
 fn client(servers: &Servers, uri: &str, name: &str) -> Client {
     servers.connect(&named(uri, name))
 }
@@ -45,7 +45,7 @@ fn run(servers: &Servers, client: &Client, command: Document) {
     servers.wait(client.database("db_shop").run_command(command).into_future()).unwrap();
 }
 
-/// A collection that is scanned by an application while the profiler writes everything down.
+/// Creates a collection that an application scans while the profiler records everything.
 fn profiled_shop(servers: &Servers, uri: &str) {
     let orders = (0..3000).map(|n| doc! { "_id": n, "status": format!("s{}", n % 7) });
     servers.insert("db_shop.t_order", orders);
@@ -64,7 +64,8 @@ fn ck_12_the_profiler_is_read_and_docward_leaves_itself_out() {
     profiled_shop(&servers, &uri);
     let saved = servers.directory().join("evidence.json");
     let saved = saved.to_str().unwrap();
-    // The profiler also writes down what these runs ask; the last one has a name from its user.
+    // The profiler also records the requests of these runs. The last run has an application name
+    // from the user.
     for arguments in [
         vec![uri.as_str(), "--full"],
         vec![uri.as_str(), "--metadata-only"],
@@ -89,17 +90,17 @@ fn ck_12_the_profiler_is_read_and_docward_leaves_itself_out() {
     for shape in evidence["evidence"]["workload"]["shapes"].as_array().unwrap() {
         assert!(!shape["applications"].to_string().contains("docward"), "{shape:#}");
     }
-    // Evidence files keep what was learnt.
+    // Evidence files store the workload.
     let again = audit(&[saved]);
     assert_eq!(found(&again, "W001").len(), 1);
-    // Operations are no documents there either.
+    // Operations do not count as documents there either.
     let sources = again["sources"].as_array().unwrap();
     let counted: Vec<_> = sources.iter().map(|s| (&s["kind"], &s["documents"])).collect();
     let expected = [(&"evidence".into(), &3000.into()), (&"workload".into(), &5.into())];
     assert_eq!(counted, expected, "{sources:#?}");
-    // Other collections than those asked about are left out.
+    // Collections outside the filter are left out.
     assert!(found(&audit(&[&uri, "--collection", "t_none"]), "W001").is_empty());
-    // The terminal says what was read.
+    // The terminal output states what was read.
     let text = docward(&["audit", &uri, "--no-progress"]);
     let text = String::from_utf8_lossy(&text.stdout).into_owned();
     assert!(text.contains("5 recorded operations"), "{text}");
@@ -129,7 +130,7 @@ fn ck_12_a_member_that_is_down_is_a_problem_and_the_rest_is_audited() {
     let primary = servers.primary();
     let dead = (primary + 1) % 3;
     let host = format!("127.0.0.1:{}", servers.port(dead));
-    // Not noticed by the other members yet.
+    // The other members have not noticed it yet.
     servers.kill(dead);
     let unnoticed = audit(&[&servers.uri()]);
     let told = |report: &Value| {
@@ -140,7 +141,7 @@ fn ck_12_a_member_that_is_down_is_a_problem_and_the_rest_is_audited() {
     };
     told(&unnoticed);
     assert_eq!(found(&unnoticed, "W001").len(), 1, "the primary's profiler was read");
-    // And when they know.
+    // The other members have noticed it.
     wait_until("the dead member is not missed", || {
         let status = servers.command("admin", doc! { "replSetGetStatus": 1 });
         let members = status.get_array("members").unwrap();
@@ -151,11 +152,11 @@ fn ck_12_a_member_that_is_down_is_a_problem_and_the_rest_is_audited() {
     let report: Value = serde_json::from_slice(&output.stdout).unwrap();
     told(&report);
     assert_eq!(found(&report, "W001").len(), 1);
-    // Who asks one server only is told about that one only.
+    // A run on one server only reports problems of that server.
     assert_eq!(problems(&audit(&[&servers.uri_of(primary)])), Vec::<String>::new());
 }
 
-/// Documents that a connection reads and then overwrites, with what the programs in between decided.
+/// Reads documents on one connection and overwrites them, as a program would after a computation.
 fn read_then_write(servers: &Servers, reader: &Client, writer: &Client, collection: &str) {
     for n in 0..60 {
         run(servers, reader, doc! { "find": collection, "filter": { "_id": n }, "limit": 1 });
@@ -174,7 +175,7 @@ fn ck_15_what_is_read_and_then_written_is_found_in_profiler_and_log() {
     }
     servers.command("db_shop", doc! { "profile": 2, "slowms": -1 });
     let [shop, reports] = ["shop-api", "reports"].map(|name| client(&servers, &uri, name));
-    // One client does both; then one reads what another one writes.
+    // The same client does both; then one client reads and another writes.
     read_then_write(&servers, &shop, &shop, "t_stock");
     read_then_write(&servers, &reports, &shop, "t_price");
     servers.command("db_shop", doc! { "profile": 0, "slowms": 1000 });
@@ -216,7 +217,7 @@ fn cn_02_1_st_16_the_counters_of_a_server_show_connection_churn() {
     let uri = servers.uri();
     servers.insert("db_shop.t_order", [doc! { "_id": 1 }]);
     let config = servers.directory().join("docward.toml");
-    // Five minutes after a start are too long for a test.
+    // The default of five minutes after a start is too long for a test.
     std::fs::write(&config, "[rules.W009]\nmin-uptime = 1\n").unwrap();
     let config = config.to_str().unwrap();
     let early = audit(&[&uri])["skipped"].to_string();
@@ -232,7 +233,7 @@ fn cn_02_1_st_16_the_counters_of_a_server_show_connection_churn() {
         let stream = std::net::TcpStream::connect(("127.0.0.1", servers.port(0))).unwrap();
         drop(stream);
     }
-    // It takes a moment to see that clients are gone.
+    // The server takes a moment to notice disconnected clients.
     wait_until("the server does not see that clients are gone", || {
         let status = status();
         let connections = status.get_document("connections").unwrap();
@@ -263,7 +264,7 @@ fn ck_12_missing_privileges_are_named() {
     assert!(named("find", "db_shop.system.profile"), "{problems_of_reader:#?}");
     assert!(named("find", "what the profiler wrote down was not read"), "{problems_of_reader:#?}");
     assert!(found(&report, "W001").is_empty());
-    // Where the profiler is off, nothing is missing but what concerns the whole.
+    // With the profiler off, only data about the whole server is missing.
     let report = audit(&[&servers.uri_as(Some(&user)), "--db", "admin"]);
     assert!(problems(&report).iter().all(|p| !p.contains("system.profile")), "{report:#}");
     let user = servers.create_user("watcher", vec!["readAnyDatabase", "clusterMonitor"]);
@@ -280,7 +281,7 @@ fn ck_12_scans_that_are_running_are_seen() {
     let shop = client(&servers, &uri, "shop-api");
     std::thread::scope(|scope| {
         let slow = scope.spawn(|| {
-            // More than an hour in all.
+            // The total is more than an hour.
             let filter = doc! { "status": "new", "$where": "sleep(1000) || false" };
             let find = doc! { "find": "t_order", "filter": filter };
             servers.wait(shop.database("db_shop").run_command(find).into_future())
@@ -309,7 +310,7 @@ fn ck_12_scans_that_are_running_are_seen() {
     });
 }
 
-/// A configuration under which a storm need not last for a minute.
+/// Writes a configuration in which a connection storm may be shorter than a minute.
 fn impatient(directory: &Path) -> String {
     let config = directory.join("docward.toml");
     std::fs::write(&config, "[rules.W012]\nmin-seconds = 2\nmin-count = 10\n").unwrap();
@@ -340,9 +341,9 @@ fn ap_s1_6_st_15_a_log_shows_clients_that_stay_with_a_secondary() {
     assert!(what.contains("16 operations, 16 of them writes,"), "{what}");
     assert!(what.contains("`stuck`") && what.contains("`127.0.0.1`"), "{what}");
     assert_eq!(storms[0]["severity"], "error");
-    // With the usual patience some seconds of errors are an election.
+    // With the default settings, a few seconds of errors count as an election.
     assert!(found(&audit(&["--log", log]), "W012").is_empty());
-    // Together with the deployment, the connection string is spelt out.
+    // With the deployment as a second source, the finding contains the full connection string.
     let config = impatient(servers.directory());
     let report = audit(&[&servers.uri(), "--log", log, "--config", &config]);
     let todo = found(&report, "W012")[0]["todo"].as_str().unwrap().to_owned();
@@ -381,14 +382,14 @@ fn ap_s1_6_clients_that_follow_the_set_make_no_storm() {
     }
 }
 
-/// Twelve posts with four pictures each, which nobody else refers to.
+/// Creates twelve posts with four pictures each, to which no other documents refer.
 fn blog(servers: &Servers) {
     servers.insert("db_shop.t_post", (0..12).map(|n| doc! { "_id": n, "title": "a post" }));
     let pictures = (0..48).map(|n| doc! { "_id": n, "postId": n / 4, "file": "a.png" });
     servers.insert("db_shop.t_picture", pictures);
 }
 
-/// What is said of the pictures' posts.
+/// Returns the advice about the posts of pictures.
 fn advice(report: &Value) -> &Value {
     let found = found(report, "R013");
     assert_eq!(found.len(), 1, "{found:#?}");
@@ -406,7 +407,7 @@ fn er_m_7_er_m_1_the_profiler_answers_what_data_cannot() {
     assert_eq!(advice(&report)["data"]["open"], open);
     servers.command("db_shop", doc! { "profile": 2 });
     let shop = client(&servers, &uri, "shop-api");
-    // Sessions that the driver takes by itself may change from one command to the next.
+    // Implicit sessions of the driver may change between commands.
     servers.wait(async {
         let mut session = shop.start_session().await.unwrap();
         let database = shop.database("db_shop");
@@ -425,8 +426,8 @@ fn er_m_7_er_m_1_the_profiler_answers_what_data_cannot() {
     let advice = advice(&report);
     assert_eq!(advice["data"]["open"], serde_json::json!(["ER-T.4"]), "{advice:#}");
     let mut measured = advice["data"]["measured"].clone();
-    // Where the server pauses within a request (it makes `system.profile` in the first one), the request
-    // is seen as two.
+    // If the server pauses within a request, the request counts as two. The first request causes
+    // such a pause, because the server creates `system.profile`.
     let together = measured.as_object_mut().unwrap().remove("coReadAtLeast").unwrap();
     assert!(together.as_f64().unwrap() > 0.95, "{advice:#}");
     let others = serde_json::json!({
@@ -441,7 +442,7 @@ fn er_m_7_er_m_1_the_profiler_answers_what_data_cannot() {
 fn er_t_4_er_m_2_transactions_in_a_log_show_what_changes_together() {
     let servers = Launch::replica_set(1).start();
     blog(&servers);
-    // Everything is written down, whatever it took.
+    // Every operation is logged, whatever its duration.
     servers.command("admin", doc! { "profile": 0, "slowms": -1 });
     let shop = client(&servers, &servers.uri(), "shop-api");
     let database = shop.database("db_shop");

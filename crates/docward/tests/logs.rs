@@ -1,4 +1,4 @@
-//! `docward audit --log` end to end.
+//! Tests `docward audit --log` with the real binary.
 
 use crate::common::{code, docward, stderr};
 
@@ -32,7 +32,7 @@ fn logs_show_the_workload_and_text_logs_are_refused() {
     assert!(stderr(&out).contains("servers before 4.4"));
 }
 
-/// A log whose entries are found by W001.
+/// Returns a log with entries for W001.
 fn scans() -> Vec<String> {
     let line = |second: u32| {
         format!(

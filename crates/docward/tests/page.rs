@@ -1,6 +1,6 @@
-//! The HTML report in a real browser: it loads from disk without a complaint, filters, expands, copies,
-//! follows links, is dark when asked, and is no wider than the window. Pictures of it are kept in
-//! `target/page` for people to look at.
+//! Tests the HTML report in a real browser. It loads from disk without errors, filters, expands,
+//! copies, follows links, supports a dark scheme, and fits the window. The tests save screenshots
+//! in `target/page`.
 
 use std::path::{Path, PathBuf};
 
@@ -9,7 +9,7 @@ use bson::{Bson, doc, oid::ObjectId};
 use docward_testkit::{Browser, repository};
 use serde_json::json;
 
-/// A report of the sinful shop that comes with the repository.
+/// Writes a report on the faulty example shop of the repository.
 fn shop(directory: &Path) -> PathBuf {
     let file = directory.join("shop.html");
     cargo_bin_cmd!("docward")
@@ -21,7 +21,7 @@ fn shop(directory: &Path) -> PathBuf {
     file
 }
 
-/// A report of many collections, each with the same faults.
+/// Writes a report on many collections with the same faults.
 fn many(directory: &Path, collections: usize) -> PathBuf {
     let dump = directory.join("dump");
     for n in 0..collections {
@@ -54,7 +54,7 @@ fn many(directory: &Path, collections: usize) -> PathBuf {
     file
 }
 
-/// Keeps a picture where people can look at it.
+/// Saves a screenshot.
 fn keep(browser: &Browser, name: &str) {
     let directory = repository().join("target/page");
     std::fs::create_dir_all(&directory).expect("a directory");
@@ -84,13 +84,13 @@ fn found(browser: &Browser) -> String {
     browser.value("document.getElementById('found').textContent").as_str().unwrap_or("").to_owned()
 }
 
-/// Nothing sticks out to the right.
+/// Whether nothing extends beyond the right edge.
 fn fits(browser: &Browser) -> bool {
     let fits = "document.documentElement.scrollWidth <= document.documentElement.clientWidth";
     browser.value(fits) == json!(true)
 }
 
-/// Cells of tables that are hidden to the right of the box around them. Only the map scrolls, and says so.
+/// Table cells that are cut off at the right edge of their box. Only the map scrolls, and says so.
 const CUT: &str = "[...document.querySelectorAll('.scroll')].filter(box => box.checkVisibility()).flatMap(box => {
   const right = box.getBoundingClientRect().right + 1;
   return [...box.querySelectorAll('td, th')].filter(c => c.checkVisibility() && c.getBoundingClientRect().right > right).map(c => `${box.ariaLabel}: ${c.textContent}`);
@@ -121,7 +121,7 @@ fn the_page_of_the_shop_works() {
     let all = found(&browser);
     browser.click("[name=severity][value=warning]");
     browser.click("[name=severity][value=note]");
-    // What is typed and clicked takes effect a little later.
+    // Input takes effect after a short delay.
     browser.until(&format!(
         "{SHOWN} > 0 && {SHOWN} === document.querySelectorAll('#list summary .badge.bad:first-child').length"
     ));
@@ -136,7 +136,7 @@ fn the_page_of_the_shop_works() {
             .to_string()
             .contains("followers")
     );
-    // Links of earlier versions have other words.
+    // Links of earlier versions use other words.
     browser.open(&page, "#findings?severity=warn");
     assert_eq!(
         browser
@@ -159,7 +159,7 @@ fn the_page_of_the_shop_works() {
     browser.click("#list .group [data-rule]");
     browser.until("document.querySelector('dialog[open] h4')?.textContent.startsWith('T001')");
 
-    // A link to a finding opens it, whatever was filtered.
+    // A link to a finding opens it, even if a filter would hide it.
     browser.open(&page, "#findings?rule=N009");
     let link = browser.value("document.querySelector('#list .permalink').getAttribute('href')");
     let link = link.as_str().expect("a link").to_owned();
@@ -172,7 +172,7 @@ fn the_page_of_the_shop_works() {
             .contains("N009")
     );
 
-    // A collection has fields, pictures with the limits, and indexes.
+    // A collection has fields, charts with the limits, and indexes.
     browser.open(&page, "#collection=db_shop.t_user");
     browser.until("document.querySelectorAll('.collection[open] .fields tbody tr').length > 3");
     for (what, least) in [
@@ -217,7 +217,7 @@ fn the_page_is_dark_narrow_and_usable_with_keys() {
     browser.click("#theme");
     assert_eq!(browser.value(background), dark);
 
-    // Letters stand out from what is behind them (4.5 : 1), in both schemes.
+    // Text has a contrast of at least 4.5 : 1 with its background, in both schemes.
     for scheme in ["dark", "light"] {
         browser.value(&format!("(document.documentElement.dataset.theme = '{scheme}')"));
         browser.open(&page, "#collection=db_shop.t_user");
@@ -238,7 +238,7 @@ fn the_page_is_dark_narrow_and_usable_with_keys() {
         keep(&browser, &format!("shop-{name}"));
     }
 
-    // With keys alone: the first thing reached is the way past the head, then links, then filters.
+    // With the keyboard, the link that skips the head comes first, then links, then filters.
     browser.resize(1280, 900);
     browser.open(&page, "");
     browser.type_into("body", "\u{e004}");
@@ -247,7 +247,7 @@ fn the_page_is_dark_narrow_and_usable_with_keys() {
     browser.type_into("#list .finding summary", "\u{e007}");
     browser.until("document.querySelector('#list .finding')?.open");
 
-    // On paper everything is there and open, and afterwards as it was.
+    // The printed page shows everything expanded. Afterwards the page is as before.
     browser.click("#whole");
     browser.until("document.documentElement.dataset.whole === 'yes'");
     assert_eq!(shown(&browser), first_number(&found(&browser)));
@@ -256,7 +256,7 @@ fn the_page_is_dark_narrow_and_usable_with_keys() {
     browser.until("[...document.querySelectorAll('#list details')].every(d => d.open)");
     browser.value("dispatchEvent(new Event('afterprint'))");
     browser.until("document.querySelectorAll('#list details[open]').length === 0");
-    // Links that were cut short, and names that are the beginnings of others.
+    // Truncated links, and names that are prefixes of others.
     for fragment in ["#collection=%", "#finding=none", "#findings?ns=%E2%80%AE"] {
         browser.open(&page, fragment);
     }
@@ -266,7 +266,7 @@ fn the_page_is_dark_narrow_and_usable_with_keys() {
     assert_eq!(browser.complaints(), Vec::<String>::new());
 }
 
-/// A page of another command, with its report for programs.
+/// Returns the page of another command, and its JSON report.
 fn pages(directory: &Path, arguments: &[&str]) -> (PathBuf, serde_json::Value) {
     let run = |format: &str, file: &Path| {
         let mut command = cargo_bin_cmd!("docward");
@@ -294,7 +294,7 @@ fn the_page_begins_with_facts_a_verdict_and_what_to_fix_first() {
     {
         assert!(facts.contains(part), "{part} in {facts}");
     }
-    // Every area has a state, and none is green unless a rule of it has looked.
+    // Every area has a state. None is green unless one of its rules has run.
     let states = browser.value(
         "[...document.querySelectorAll('.area')].map(a => [a.dataset.area, a.className.split(' ')[1], a.innerText])",
     );
@@ -313,7 +313,7 @@ fn the_page_begins_with_facts_a_verdict_and_what_to_fix_first() {
         };
         assert_eq!(state[1], expect, "{state}");
     }
-    // What to fix first is what the report has first, and its links lead there.
+    // "Fix first" has the first rules of the report, and its links lead to them.
     let mut first: Vec<(String, String)> = Vec::new();
     let mut areas: Vec<String> = Vec::new();
     for finding in json["findings"].as_array().into_iter().flatten() {
@@ -344,11 +344,11 @@ fn the_page_begins_with_facts_a_verdict_and_what_to_fix_first() {
             "document.getElementById('found').textContent.startsWith('{n} of ') && document.querySelectorAll('#list .group').length === 1"
         ));
     }
-    // Rules that need more input are counted, with how to give it.
+    // Rules that need more input are counted, with a hint how to provide it.
     let missing = browser.value("document.querySelector('.inputs').innerText");
     let missing = missing.as_str().unwrap_or_default();
     assert!(missing.contains("need code: --code PATH"), "{missing}");
-    // Patterns that were recognised are no notes.
+    // Recognised patterns do not count as notes.
     let is_pattern = |f: &&serde_json::Value| f["rule"] == "R020";
     let patterns = json["findings"].as_array().into_iter().flatten().filter(is_pattern).count();
     browser.open(&page, "#patterns");
@@ -405,7 +405,7 @@ fn commands_over_several_lines_are_the_commands_of_the_report() {
     browser.open(&page, "");
     browser.click("#whole");
     browser.until("document.documentElement.dataset.whole === 'yes'");
-    // Outside of strings only white space differs.
+    // Outside strings, only white space differs.
     let bare = |command: &str| {
         let mut quote = None;
         let mut is_escaped = false;
@@ -453,7 +453,7 @@ fn labels_of_the_map_do_not_lie_on_each_other() {
     let touching = "(labels => labels.flatMap((a, i) => labels.slice(i + 1).filter(b => a.r.x < b.r.right && b.r.x < a.r.right && a.r.y < b.r.bottom && b.r.y < a.r.bottom).map(b => `${a.t} / ${b.t}`)))([...document.querySelectorAll('.map .edge-label')].map(t => ({ t: t.textContent, r: t.getBoundingClientRect() })))";
     assert!(number(&browser, "document.querySelectorAll('.map .edge-label').length") > 10);
     assert_eq!(browser.value(touching), json!([]));
-    // Boxes have the colour of their worst finding and lead to their collections.
+    // Boxes have the colour of their worst finding and link to their collections.
     assert!(number(&browser, "document.querySelectorAll('.map a .node.bad').length") > 0);
     browser.click(".map a[href='#collection=db_shop.t_order']");
     browser.until(
@@ -550,7 +550,7 @@ fn the_paper_says_what_is_not_on_it() {
     assert!(told.contains(" findings; ") && told.contains("are left out"), "{told}");
     let told = of(&browser, "collections-on-paper");
     assert!(told.contains("25 of ") && told.contains("Prepare"), "{told}");
-    // A sheet is about 700 pixels wide: the map is drawn as wide as there is room.
+    // A printed page is about 700 pixels wide. The map uses the available width.
     browser.resize(700, 1000);
     browser.value("dispatchEvent(new Event('beforeprint'))");
     assert!(fits(&browser), "in print");
@@ -599,7 +599,7 @@ fn a_baseline_and_a_selection_leave_forecasts_and_health_as_they_are() {
     }
 }
 
-/// Letters in pictures of a collection that are smaller than this cannot be read.
+/// Letters in charts that are too small to read.
 const SMALL: &str = "[...document.querySelectorAll('.collection[open] .chart text')].map(t => t.getScreenCTM().a * parseFloat(getComputedStyle(t).fontSize)).filter(size => size < 10)";
 
 #[test]
@@ -615,7 +615,7 @@ fn letters_in_pictures_can_be_read() {
     }
 }
 
-/// Texts whose contrast with their background is too weak, with the figure.
+/// Texts with too little contrast, each with its contrast ratio.
 const FAINT: &str = "(() => {
   const numbers = (c) => (c.match(/[0-9.]+/g) || []).map(Number);
   const light = (c) => { const [r, g, b] = numbers(c).map((v) => { v /= 255; return v <= 0.03928 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4; }); return 0.2126 * r + 0.7152 * g + 0.0722 * b; };
@@ -649,7 +649,7 @@ fn ten_thousand_findings_in_two_thousand_collections_stay_usable() {
         json!(true)
     );
     assert!(first_number(&all) >= 10_000, "{all}");
-    // What is not on the page is not in the page: that is why it stays quick.
+    // Findings that are not shown are not in the DOM, which keeps the page fast.
     assert!(shown(&browser) <= 75, "{}", shown(&browser));
     assert!(number(&browser, "document.querySelectorAll('*').length") < 8_000);
     keep(&browser, "many-summary");
@@ -658,7 +658,7 @@ fn ten_thousand_findings_in_two_thousand_collections_stay_usable() {
     browser.until("[...document.querySelectorAll('#list .place')].every(p => p.textContent.startsWith('db_team19.Orders1999'))");
     browser.click("#filter button[type=reset]");
     browser.until(&format!("document.getElementById('found').textContent === {}", json!(all)));
-    // A rule with thousands of findings shows a few, and more when asked.
+    // A rule with thousands of findings shows a few, and more on request.
     browser.click("#list .more");
     browser.until(&format!("{SHOWN} > 100"));
     browser.open(&page, "#findings?group=place");

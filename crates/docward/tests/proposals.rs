@@ -1,4 +1,4 @@
-//! Every statement that findings about the example shop propose is run on a real server, each on
+//! Runs every statement that findings about the example shop propose on a real server, each on
 //! freshly loaded data.
 #![expect(clippy::unwrap_used, reason = "helpers of tests")]
 
@@ -20,7 +20,8 @@ fn audit(arguments: &[&str]) -> Value {
     serde_json::from_slice(&output.stdout).unwrap()
 }
 
-/// Remedies that are the first of several steps: the finding stays until the rest is done.
+/// Remedies that are only the first of several steps. The finding stays until the other steps are
+/// done.
 const FIRST_STEPS: [(&str, &str, &str); 2] = [
     ("R008", "db_shop.t_book_sale", "the overflow collection is prepared, then code must use it"),
     ("R011", "db_shop.t_club_group", "the index makes the other direction fast, then arrays move"),
@@ -55,7 +56,7 @@ fn is_first_step(proposal: &Proposal) -> bool {
     })
 }
 
-/// Statements that only show something, or prepare the next step, leave the finding.
+/// Whether a statement only shows something, or prepares the next step. The finding then stays.
 fn only_shows(statement: &Statement) -> bool {
     matches!(statement.call.method.as_str(), "find" | "aggregate" | "distinct" | "createCollection")
 }
@@ -68,7 +69,7 @@ fn names(servers: &Servers, database: &str) -> BTreeSet<String> {
     batch.iter().map(name).filter(|name| !name.starts_with("system.")).collect()
 }
 
-/// Runs one statement and says what is wrong with what it did.
+/// Runs one statement and checks its effect.
 fn run(servers: &Servers, statement: &Statement) -> Result<(), String> {
     let call = &statement.call;
     let reply = servers.run(statement).map_err(|error| error.to_string())?;
@@ -81,7 +82,8 @@ fn run(servers: &Servers, statement: &Statement) -> Result<(), String> {
             }
         }
         "aggregate" => {
-            // Those that fill a collection give back nothing; their collection must have something.
+            // A statement that fills a collection returns nothing, so the collection must have
+            // documents.
             let (_, command) = call.command();
             let last = command.get_array("pipeline").unwrap().last().cloned();
             let merge = last.and_then(|stage| stage.as_document()?.get("$merge").cloned());
@@ -103,7 +105,7 @@ fn run(servers: &Servers, statement: &Statement) -> Result<(), String> {
     Ok(())
 }
 
-/// Puts a database back into the state of the dump, as far as a statement can have changed it.
+/// Restores the parts of a database that a statement may have changed.
 fn restore(servers: &Servers, namespace: &str, known: &BTreeSet<String>, touched: &Statement) {
     let database = touched.call.database.as_str();
     for name in names(servers, database).difference(known) {
@@ -114,7 +116,7 @@ fn restore(servers: &Servers, namespace: &str, known: &BTreeSet<String>, touched
         (own == database).then(|| collection.to_owned())
     });
     if let Some(collection) = collection.filter(|name| known.contains(name)) {
-        // It may have another name now.
+        // The collection may have been renamed.
         let _ = servers.try_command(database, doc! { "drop": &collection });
         let directory = repository().join(SHOP).join(database);
         servers.load_collection(&directory, database, &collection).unwrap();
@@ -136,7 +138,7 @@ fn every_proposed_statement_runs_on_a_server_and_does_something() {
             Ok(statements) => statements,
             Err(NotRunnable::Template) => {
                 templates += 1;
-                // Places to fill in are for people, and it must say so.
+                // Placeholders are for users, so the safety must be `manual`.
                 if proposal.safety != "manual" {
                     wrong.push(format!("{told}\n    has places to fill in, but is not manual"));
                 }
@@ -203,7 +205,8 @@ fn findings_with_a_remedy_are_gone_after_it() {
     assert!(cured.len() > 15, "{}", cured.len());
 }
 
-/// What a database holds: one hash of its documents, and the validators and indexes of its collections.
+/// Returns the state of a database: a hash of its documents, and the validators and indexes of its
+/// collections.
 fn state(servers: &Servers, database: &str) -> String {
     let hash = servers.command(database, doc! { "dbHash": 1 });
     let options = servers.command(database, doc! { "listCollections": 1 });
@@ -239,7 +242,7 @@ fn fixes_are_one_script_that_the_shell_runs() {
     };
     let last = |text: &str| text.trim_end().lines().last().unwrap_or_default().to_owned();
 
-    // Without a word nothing happens, and a misspelt one is refused.
+    // Without the variable nothing happens, and an invalid value is refused.
     let untouched = state(&servers, "db_shop");
     let (told, fine) = run(None);
     assert!(fine && last(&told).starts_with("0 run, "), "{told}");
@@ -256,7 +259,7 @@ fn fixes_are_one_script_that_the_shell_runs() {
     let after = audit(&[&uri, "--full", "--config", &config]);
     let left: BTreeSet<String> = proposals(&after).into_iter().map(|p| p.fingerprint).collect();
     let cures = |proposal: &Proposal| {
-        // Renames are for people: programs have to change with them.
+        // Renames are manual, because programs have to change with them.
         proposal.safety != "manual"
             && !proposal.rule.starts_with('N')
             && statements(&proposal.command).is_ok_and(|all| !all.iter().any(only_shows))
@@ -274,7 +277,7 @@ fn fixes_are_one_script_that_the_shell_runs() {
 fn proposed_validators_are_accepted_and_let_the_documents_through() {
     let servers = Launch::standalone().start();
     servers.load(&repository().join(SHOP));
-    // Without its validators every collection gets a proposal.
+    // Without validators, every collection gets a proposal.
     let mut checked = 0;
     for database in ["db_shop", "db_sample", "db_iot", "db_social"] {
         for name in names(&servers, database) {
@@ -297,8 +300,13 @@ fn proposed_validators_are_accepted_and_let_the_documents_through() {
     assert!(checked > 20, "{checked}: {:#}", report["findings"]);
 }
 
-/// Orders as several programs wrote them: money as doubles, text and objects, dates as text, digits as
-/// text, empty strings, moments as numbers with 0 for "none", and names in two styles.
+/// Returns orders as several programs wrote them, with these faults:
+///
+/// - money as doubles, strings and objects
+/// - dates and digits as strings
+/// - empty strings
+/// - timestamps as numbers, with 0 for "none"
+/// - names in two styles
 fn mixed_orders() -> Vec<bson::Document> {
     (0..60)
         .map(|n: i32| {
@@ -330,7 +338,7 @@ fn mixed_orders() -> Vec<bson::Document> {
         .collect()
 }
 
-/// The statements that findings about the orders propose, validator first or last.
+/// Runs the statements that findings about the orders propose, with the validator first or last.
 fn all_proposals(servers: &Servers, validator_first: bool) -> Vec<(Proposal, Vec<Statement>)> {
     let uri = servers.uri();
     let report = audit(&[&uri, "--full", "--db", "db_shop", "--select", "N,T,V001"]);
@@ -351,7 +359,7 @@ fn all_proposals(servers: &Servers, validator_first: bool) -> Vec<(Proposal, Vec
     all
 }
 
-/// A validator out of the report does not refuse what the rest of the report proposes.
+/// A validator from the report must accept the results of its other proposals.
 #[test]
 fn dm_11_1_dm_09_6_validator_and_conversions_can_be_applied_in_either_order() {
     for validator_first in [true, false] {
@@ -360,7 +368,7 @@ fn dm_11_1_dm_09_6_validator_and_conversions_can_be_applied_in_either_order() {
         for (proposal, statements) in all_proposals(&servers, validator_first) {
             for statement in &statements {
                 let ran = run(&servers, statement);
-                // Another proposal may have converted the same values already.
+                // Another proposal may have already converted these values.
                 let why = ran.err().filter(|why| !why.to_string().contains("it changed nothing"));
                 if let Some(why) = why {
                     let rule = &proposal.rule;
@@ -369,14 +377,14 @@ fn dm_11_1_dm_09_6_validator_and_conversions_can_be_applied_in_either_order() {
                 }
             }
             if proposal.rule == "V001" {
-                // As it is meant to end: nothing may pass that breaks it.
+                // The final state: the server must refuse documents that fail the validator.
                 servers.command(
                     "db_shop",
                     doc! { "collMod": "t_order", "validationLevel": "strict", "validationAction": "error" },
                 );
             }
         }
-        // What was converted is what the validator calls the target.
+        // The converted values have the types that the validator requires.
         let types = |path: &str, kind: &str| {
             let query = doc! { path: { "$exists": true, "$not": { "$type": kind } } };
             let count = servers.command("db_shop", doc! { "count": "t_order", "query": query });
@@ -389,7 +397,7 @@ fn dm_11_1_dm_09_6_validator_and_conversions_can_be_applied_in_either_order() {
     }
 }
 
-/// A schema read off the same documents admits them, and admits them converted.
+/// An inferred schema accepts its documents before and after the conversion.
 #[test]
 fn dm_09_2_dm_11_1_an_inferred_schema_admits_stored_and_target_types() {
     let servers = Launch::standalone().start();

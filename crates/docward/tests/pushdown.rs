@@ -1,4 +1,4 @@
-//! Figures that a running server counts itself.
+//! Figures that a running server computes.
 #![expect(clippy::unwrap_used, reason = "helpers of tests")]
 
 use std::process::Command;
@@ -19,7 +19,7 @@ fn finding<'a>(report: &'a Value, rule: &str) -> Option<&'a Value> {
     report["findings"].as_array().unwrap().iter().find(|finding| finding["rule"] == rule)
 }
 
-/// A collection of which a sample of ten hardly shows the three documents that matter.
+/// Returns documents of which a sample of ten would hardly include the three important ones.
 fn needles() -> impl Iterator<Item = Document> {
     (0..4000).map(|at| {
         let mut document = doc! {
@@ -29,7 +29,7 @@ fn needles() -> impl Iterator<Item = Document> {
             1234 => _ = document.insert("price", "9.50"),
             2345 => _ = document.insert("note", "y".repeat(200_000)),
             3456 => _ = document.insert("tags", vec!["t"; 1500]),
-            // All of them as long as each other: fractions are a vector, whole numbers a list.
+            // All arrays have the same length. Fractions form a vector, integers a list.
             3457 | 3458 => {
                 _ = document.insert("vector", Bson::Array(vec![Bson::Double(0.5); 1536]));
                 _ = document.insert("history", Bson::Array(vec![Bson::Int32(7); 1200]));
@@ -46,7 +46,7 @@ fn dm_05_1_dm_08_1_dm_09_6_lm_4_the_server_counts_what_a_sample_misses() {
     servers.insert("db_shop.t_order_item", needles());
     servers.command("db_shop", doc! { "create": "t_empty" });
     let uri = servers.uri();
-    // Two documents are not even a sample; nothing is read at all in the other run.
+    // Two documents are too few for a sample; the other run reads none.
     for how in [&["--sample", "2"][..], &["--metadata-only"]] {
         let report = audit(&[&[uri.as_str(), "--pushdown"], how].concat());
         assert_eq!(report["problems"].as_array().unwrap().len(), 0, "{:#}", report["problems"]);
@@ -71,7 +71,7 @@ fn dm_05_1_dm_08_1_dm_09_6_lm_4_the_server_counts_what_a_sample_misses() {
     let blind = audit(&[&uri, "--metadata-only"]);
     assert!(finding(&blind, "D001").is_none());
 
-    // The figures are those of a whole reading.
+    // The figures equal those of a full reading.
     let whole = audit(&[&uri, "--full"]);
     let counted = audit(&[&uri, "--pushdown", "--metadata-only"]);
     let figures = |report: &Value| {
@@ -85,7 +85,7 @@ fn dm_05_1_dm_08_1_dm_09_6_lm_4_the_server_counts_what_a_sample_misses() {
 fn what_cannot_be_counted_is_told() {
     let servers = Launch::standalone().start();
     servers.insert("db_shop.t_order_item", needles());
-    // So little memory that the names of a few fields are more than the server gives a group.
+    // The memory limit is so low that the names of a few fields exceed it in a group.
     let memory = doc! { "setParameter": 1, "internalDocumentSourceGroupMaxMemoryBytes": 100 };
     servers.command("admin", memory);
     let counting = doc! {
@@ -108,7 +108,7 @@ fn what_cannot_be_counted_is_told() {
         message.starts_with("counting in db_shop.t_order_item failed: it has too many"),
         "{message}"
     );
-    // What was read is judged all the same.
+    // The documents that were read are still judged.
     assert!(finding(&report, "D001").is_some(), "{report:#}");
 }
 
@@ -132,7 +132,7 @@ fn dm_08_1_the_servers_count_is_told_whatever_the_sample_shows() {
     assert_ne!(told(&["--sample", "1000"]), whole, "a sample alone cannot know");
 }
 
-/// The server stores such a name, and drivers do not read it.
+/// The server stores such a name, but drivers cannot read it.
 #[test]
 fn dm_08_1_a_name_that_is_not_utf_8_does_not_cost_the_counts() {
     let servers = Launch::standalone().start();

@@ -1,4 +1,4 @@
-//! Whole readings of large live collections: in ranges of `_id`s, interrupted, and gone on with.
+//! Full readings of large live collections: in ranges of `_id`s, interrupted, and resumed.
 #![expect(clippy::unwrap_used, reason = "helpers of tests")]
 
 use std::process::{Child, Command, Output, Stdio};
@@ -11,9 +11,9 @@ use crate::common::{cut_by_time, has_documents, signal};
 
 const DOCUMENTS: usize = 24_000;
 
-/// Ids of every kind that people use: a filter on `_id` would pass over all types but one.
+/// Returns ids of every common type. A filter on `_id` would skip all types but one.
 fn id(at: usize) -> Bson {
-    // Bounds of an index leave out its end.
+    // Bounds of an index exclude its end.
     if at == DOCUMENTS - 1 {
         return Bson::MaxKey;
     }
@@ -70,7 +70,7 @@ fn start(arguments: &[&str]) -> Child {
     command.stdout(Stdio::piped()).spawn().unwrap()
 }
 
-/// An audit that is interrupted when the server has answered so many times with orders.
+/// Runs an audit that is interrupted after this many replies with orders.
 fn interrupted(servers: &Servers, answers: i32, arguments: &[&str]) -> Value {
     let orders = doc! { "namespace": "db_shop.t_order" };
     let blocked = servers.block(0, &["find", "getMore"], doc! { "skip": answers }, orders);
@@ -84,11 +84,11 @@ fn interrupted(servers: &Servers, answers: i32, arguments: &[&str]) -> Value {
     report
 }
 
-/// How many answers of the server hold some of the orders and not all of them, when batches are as large as
-/// they get: up to six of them may be on their way when an audit is interrupted.
+/// The number of replies that contain some of the orders but not all, with the largest batches. Up
+/// to six of them may be in transit when an audit is interrupted.
 const SOME: i32 = 10;
 
-/// How often the index on `_id` was used.
+/// Returns how often the index on `_id` was used.
 fn uses_of_id_index(servers: &Servers) -> i64 {
     let pipeline = vec![doc! { "$indexStats": {} }, doc! { "$match": { "name": "_id_" } }];
     let question = doc! { "aggregate": "t_order", "pipeline": pipeline, "cursor": {} };
@@ -97,7 +97,7 @@ fn uses_of_id_index(servers: &Servers) -> i64 {
     index.as_document().unwrap().get_document("accesses").unwrap().get_i64("ops").unwrap()
 }
 
-/// Documents that the server has given out.
+/// Returns the number of documents that the server has returned.
 fn returned(servers: &Servers) -> i64 {
     let status = servers.command("admin", doc! { "serverStatus": 1 });
     let documents = status.get_document("metrics").unwrap().get_document("document").unwrap();
@@ -126,7 +126,7 @@ fn ranges_hold_every_document_whatever_the_type_of_its_id() {
     }
     assert_eq!(in_ranges["findings"], in_one_go["findings"]);
 
-    // Connections break; reading goes on behind the last document, and none counts twice.
+    // Connections break. Reading continues after the last document, and no document counts twice.
     let point = servers.fail_point(
         0,
         doc! { "times": 3 },
@@ -155,7 +155,7 @@ fn an_interrupted_reading_is_gone_on_with() {
     let read = documents(&cut);
     assert!((1000..DOCUMENTS as u64).contains(&read), "{read}");
 
-    // Once more interrupted, with another number of threads.
+    // The audit is interrupted again, with another number of threads.
     let more = file("more.json");
     let again = ["--threads", "1", "--resume", &part, "--save-evidence", &more];
     let slowly = [&[uri.as_str()], &again[..], &["--max-rate", "1000"]].concat();
@@ -174,7 +174,7 @@ fn an_interrupted_reading_is_gone_on_with() {
     let read_again = returned(&servers) - before;
     assert!(read_again < (DOCUMENTS as u64 - read) as i64, "{read_again} documents were read");
 
-    // What was read to its end has nothing to go on with.
+    // A completed reading cannot be resumed.
     let output = docward(&[&uri, "--resume", &file("whole.json.gz")]);
     assert_eq!(output.status.code(), Some(2));
     let said = String::from_utf8(output.stderr).unwrap();
@@ -210,7 +210,7 @@ fn a_collection_that_was_not_read_in_ranges_is_read_from_the_start() {
     assert!(said.contains("nothing in it can be gone on with"), "{said}");
 }
 
-/// What an audit says that has to fail.
+/// Returns the error of an audit that must fail.
 fn refusal(arguments: &[&str]) -> String {
     let output = docward(arguments);
     let said = String::from_utf8(output.stderr).unwrap();
@@ -238,7 +238,7 @@ fn a_reading_is_gone_on_with_on_its_own_deployment_only() {
 
     let other = Launch::standalone().start();
     other.insert("db_shop.t_order", orders().take(10));
-    // Without the list, as earlier files are, the facts about the server tell.
+    // Earlier files lack this list, so the facts about the server identify it.
     for text in [before.clone(), before.replacen(ids, "", 1)] {
         std::fs::write(&part, &text).unwrap();
         let said = refusal(&[&other.uri(), "--resume", &part, "--save-evidence", &part]);
@@ -247,7 +247,7 @@ fn a_reading_is_gone_on_with_on_its_own_deployment_only() {
         assert_eq!(std::fs::read_to_string(&part).unwrap(), text, "it stays as it is");
     }
 
-    // One member is enough to know the set by, and what nobody knows stops nobody.
+    // One member is enough to recognise the set. An unknown deployment is no obstacle.
     let member = format!("{}&directConnection=true", uri);
     let resumed = docward(&[&member, "--resume", &part]);
     assert_eq!(String::from_utf8(resumed.stderr).unwrap(), "");
@@ -271,7 +271,7 @@ fn a_collection_that_was_made_anew_is_read_from_the_start() {
     let part = directory.path().join("part.json").to_str().unwrap().to_owned();
     let cut = interrupted(&servers, SOME, &[&uri, "--threads", "2", "--save-evidence", &part]);
     assert!((1000..DOCUMENTS as u64).contains(&documents(&cut)), "{}", documents(&cut));
-    // One was read in part, the other to its end.
+    // One collection was read in part, the other completely.
     for (name, new) in [("t_order", 500), ("t_area", 7)] {
         servers.command("db_shop", doc! { "drop": name });
         let anew = (0..new).map(|at| doc! { "_id": format!("new {at}"), "total": at });

@@ -1,4 +1,4 @@
-//! The recipes of `docs/ci.md`: every command of theirs that begins with `docward` runs, and does what
+//! The recipes of `docs/ci.md`: every command in them that begins with `docward` runs and does what
 //! the page says.
 
 #![allow(clippy::unwrap_used, reason = "tests: a panic is the message")]
@@ -7,7 +7,7 @@ use std::{fs, path::Path, process::Command};
 
 use crate::common::root;
 
-/// `docward …` in the YAML blocks of the page, in order.
+/// Returns the `docward …` commands in the YAML blocks of the page, in order.
 fn commands(page: &str) -> Vec<String> {
     let mut inside = false;
     let mut out = Vec::new();
@@ -56,7 +56,7 @@ fn recipes_of_the_ci_page_run() {
             .output()
             .unwrap()
     };
-    // What a project has when it takes over a recipe.
+    // A project that adopts a recipe has this baseline.
     assert!(run("docward audit fixtures/ --write-baseline").status.success());
     assert!(
         run("docward audit fixtures --format json --output yesterday.json --fail-on never")
@@ -77,7 +77,7 @@ fn recipes_of_the_ci_page_run() {
     ] {
         assert!(fs::metadata(project.path().join(file)).unwrap().len() > 2, "{file}");
     }
-    // A new fault fails the check that is to notice it.
+    // A new fault must fail the check.
     let orders = project.path().join("fixtures/db_shop/t_new.json");
     fs::write(
         orders,

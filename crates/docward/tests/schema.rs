@@ -1,4 +1,4 @@
-//! `docward schema` on files, through the real binary.
+//! `docward schema` on files with the real binary.
 #![expect(clippy::unwrap_used, reason = "helpers of tests")]
 
 use std::{fs, path::Path};
@@ -35,7 +35,7 @@ fn alg_10_dm_11_1_a_schema_is_read_off_and_held_against_its_documents() {
     assert_eq!(order["properties"]["items"]["items"]["properties"]["price"]["bsonType"], "decimal");
     assert_eq!(order["properties"]["items"]["maxItems"], 999);
     assert!(stderr(&output).contains("all of them meet it"), "{}", stderr(&output));
-    // The same again, whatever the number of threads; and what it prints can be checked.
+    // The number of threads does not change the result, and the output is a valid schema.
     let again =
         docward(&["schema", "infer", "examples/shop", "--collection", "t_order", "--quiet"]);
     assert_eq!(again.stdout, output.stdout);
@@ -121,7 +121,7 @@ fn several_collections_are_written_side_by_side() {
     assert_eq!(code(&output), 0, "{}", stderr(&output));
     let files = fs::read_dir(&directory).unwrap().count();
     assert!(files > 3, "{files}");
-    // All in one, and checked collection by collection.
+    // One file has all schemas, and each collection is checked with its own.
     let all = docward(&["schema", "infer", "examples/shop-clean", "--quiet"]);
     assert_eq!(json_of(&all).as_object().unwrap().len(), files);
     let file = write(&folder, "all.json", &stdout(&all));
@@ -171,7 +171,7 @@ fn dm_11_3_documents_that_break_a_schema_are_counted_by_constraint() {
             "V007 userName minLength: 1 of 1003, [\"1\"]",
         ]
     );
-    // An address is a value, and is shown only when that is asked for.
+    // An address is a value and is shown only on request.
     assert!(!stdout(&output).contains("someone@example.com"));
     let shown = docward(&["schema", "check", &schema, &users, "--show-values"]);
     assert!(stdout(&shown).contains("someone@example.com"), "{}", stdout(&shown));
@@ -180,7 +180,7 @@ fn dm_11_3_documents_that_break_a_schema_are_counted_by_constraint() {
     assert_eq!(code(&silent), 0);
     let sarif = docward(&["schema", "check", &schema, &users, "--format", "sarif"]);
     assert_eq!(json_of(&sarif)["runs"][0]["results"].as_array().unwrap().len(), 5);
-    // Many threads, many blocks: the same.
+    // Many threads and blocks give the same result.
     let one = docward(&["schema", "check", &schema, "-", "--format", "json"]);
     assert_eq!(
         code(&one),
@@ -263,7 +263,7 @@ fn dm_11_5_three_descriptions_of_one_collection_are_compared() {
     let text = stdout(&docward(&arguments));
     assert!(text.contains("absent; `nickname` is there"), "{text}");
     assert!(text.contains("150 double, 50 decimal"), "{text}");
-    // A schema and itself.
+    // A schema is compared with itself.
     let same = docward(&[
         "schema",
         "diff",
@@ -358,7 +358,7 @@ fn bad_input_is_told_with_the_place_and_what_to_do() {
     let output =
         docward(&["schema", "check", &write(&folder, "v.json", USER), damaged.to_str().unwrap()]);
     assert_eq!(code(&output), 2, "{}", stdout(&output));
-    // JSON Schema of other drafts is translated.
+    // Other drafts of JSON Schema are translated.
     let foreign = write(
         &folder,
         "draft.json",
@@ -378,7 +378,7 @@ fn bad_input_is_told_with_the_place_and_what_to_do() {
     assert_eq!(json_of(&output)["findings"][0]["path"], "_id");
 }
 
-/// Names out of documents stay on their line of the script, and odd documents are accepted all the same.
+/// Names from documents stay on their line of the script, and odd documents are still accepted.
 #[test]
 fn alg_10_odd_names_and_doubled_fields_do_no_harm() {
     let folder = tempfile::tempdir().unwrap();
@@ -395,7 +395,7 @@ fn alg_10_odd_names_and_doubled_fields_do_no_harm() {
         assert!(!script.contains('\u{2028}') && script.contains("[\"__proto__\"]"), "{script}");
         assert!(!script.contains("\"\": "), "{script}");
     }
-    // A field twice in half of the documents and not at all in the other half.
+    // Half of the documents have a field twice, and the other half lacks it.
     let doubled = folder.path().join("doubled.bson");
     let mut bytes = Vec::new();
     for n in 0..400_u32 {
@@ -409,7 +409,7 @@ fn alg_10_odd_names_and_doubled_fields_do_no_harm() {
     assert!(stderr(&output).contains("all of them meet it"), "{}", stderr(&output));
 }
 
-/// What is read off real data accepts that data.
+/// A schema that is inferred from real data must accept that data.
 #[test]
 fn alg_10_schemas_of_real_data_accept_their_own_documents() {
     for set in [

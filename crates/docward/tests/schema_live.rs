@@ -1,4 +1,5 @@
-//! Validators on running servers: the ladder of RF-19, checks that the server counts, and the way back.
+//! Validators on running servers: the steps of RF-19, checks that the server counts, and the
+//! rollback.
 #![expect(clippy::unwrap_used, reason = "helpers of tests")]
 
 use std::path::{Path, PathBuf};
@@ -15,7 +16,7 @@ fn decimal(text: &str) -> Bson {
     Bson::Decimal128(text.parse::<Decimal128>().unwrap())
 }
 
-/// The three prices of the story ST-11.
+/// Returns the three prices of the story ST-11.
 fn prices() -> [Document; 3] {
     [
         doc! { "_id": 1, "price": decimal("99.00") },
@@ -30,7 +31,7 @@ fn schema_file(directory: &Path) -> PathBuf {
     path
 }
 
-/// The options of a collection as they are listed.
+/// Returns the listed options of a collection.
 fn options(servers: &Servers, collection: &str) -> Document {
     let list = doc! { "listCollections": 1, "filter": { "name": collection } };
     let reply = servers.command("db_shop", list);
@@ -38,7 +39,7 @@ fn options(servers: &Servers, collection: &str) -> Document {
     row.as_document().unwrap().get_document("options").unwrap().clone()
 }
 
-/// One run of `schema apply`, as JSON, with its exit code.
+/// Runs `schema apply` once. Returns its JSON and its exit code.
 fn apply(servers: &Servers, namespace: &str, more: &[&str]) -> (Value, i32) {
     let schema = schema_file(servers.directory());
     let undo = servers.directory().join("undo");
@@ -81,7 +82,7 @@ fn st_11_rf_19_dm_11_2_dm_11_3_dm_11_5_gc_01_the_ladder_up_and_down_on_a_replica
         write(&servers, doc! { "update": "t_product", "updates": [change] })
     };
 
-    // Measure: nothing changes.
+    // The step `measure` changes nothing.
     let (dry, exit) = apply(&servers, "db_shop.t_product", &[]);
     assert_eq!(
         (exit, dry["state"].as_str(), dry["step"].as_str()),
@@ -93,14 +94,14 @@ fn st_11_rf_19_dm_11_2_dm_11_3_dm_11_5_gc_01_the_ladder_up_and_down_on_a_replica
     assert_eq!(dry["breaches"][0]["ids"], serde_json::json!(["2", "3"]));
     assert_eq!(options(&servers, "t_product"), none);
 
-    // Warn: what breaks it is stored, and logged.
+    // The step `warn` stores and logs failing documents.
     let (warn, _) = apply(&servers, "db_shop.t_product", &["--yes"]);
     assert_eq!((warn["state"].as_str(), warn["step"].as_str()), (Some("changed"), Some("warn")));
     assert_eq!(insert(4, "1.00".into()), None);
     let log = std::fs::read_to_string(servers.log(servers.primary())).unwrap();
     assert!(log.contains("Document would fail validation"), "the server has logged it");
 
-    // Moderate: new documents must meet it, old ones may stay as they are.
+    // With the step `moderate`, new documents must pass, and old ones may stay unchanged.
     let (moderate, _) = apply(&servers, "db_shop.t_product", &["--yes"]);
     assert_eq!(moderate["step"], "moderate");
     assert_eq!(moderate["refusedAfter"], 3);
@@ -108,7 +109,7 @@ fn st_11_rf_19_dm_11_2_dm_11_3_dm_11_5_gc_01_the_ladder_up_and_down_on_a_replica
     assert_eq!(update(1, "1.00".into()), Some(121), "an update of a valid document is checked");
     assert_eq!(update(2, "98.00".into()), None, "an update of an invalid one is not");
 
-    // Strict is held back until the documents are clean.
+    // The step `strict` waits until all documents pass.
     let before = options(&servers, "t_product");
     let (held, exit) = apply(&servers, "db_shop.t_product", &["--yes"]);
     assert_eq!(
@@ -133,7 +134,7 @@ fn st_11_rf_19_dm_11_2_dm_11_3_dm_11_5_gc_01_the_ladder_up_and_down_on_a_replica
         (now.get_str("validationLevel").unwrap(), now.get_str("validationAction").unwrap()),
         ("strict", "error")
     );
-    // A majority has it.
+    // A majority of the members has the change.
     let members = (0..3).filter(|&member| {
         let client = servers.connect(&servers.uri_of(member));
         let database = client.database("db_shop");
@@ -149,11 +150,11 @@ fn st_11_rf_19_dm_11_2_dm_11_3_dm_11_5_gc_01_the_ladder_up_and_down_on_a_replica
     });
     assert!(members.count() >= 2);
 
-    // Again: nothing to do, and nothing written down.
+    // A second run has nothing to do and saves no state.
     let (again, exit) = apply(&servers, "db_shop.t_product", &["--yes"]);
     assert_eq!((exit, again["state"].as_str(), again["undo"].as_str()), (0, Some("done"), None));
 
-    // And back, step by step; a file that others have overtaken is refused.
+    // The rollback goes step by step. It refuses a file that a later change has made outdated.
     let files: Vec<&str> =
         [&warn, &moderate, &strict].iter().map(|run| run["undo"].as_str().unwrap()).collect();
     let uri = servers.uri();
@@ -194,7 +195,7 @@ fn gc_33_an_account_of_the_application_is_told_what_it_lacks() {
     assert!(message.contains("dbAdmin"), "{message}");
     assert!(!message.contains("app-password"), "{message}");
     assert_eq!(code(&run(&user, &[])), 0, "a dry run needs no more than reading");
-    // Reading is enough to check and to infer.
+    // The privilege to read is enough to check and to infer.
     let reader = servers.create_user("reader", vec![doc! { "role": "read", "db": "db_shop" }]);
     let reader = servers.uri_as(Some(&reader));
     let check = docward(&[
@@ -325,7 +326,7 @@ fn dm_11_3_a_count_that_takes_long_can_be_stopped() {
     for command in ["apply", "check"] {
         let servers = Launch::standalone().start();
         servers.insert("db_shop.t_product", (0..50_000).map(|n| doc! { "_id": n }));
-        // What only the server evaluates, and takes hours for.
+        // Only the server can evaluate this schema, and it would take hours.
         let schema = servers.directory().join("slow.json");
         let slow = r#"{"$expr": {"$lt": [-1, {"$reduce": {"input": {"$range": [0, 1000000]},
             "initialValue": "$_id", "in": {"$add": ["$$value", 1]}}}]}}"#;
@@ -428,7 +429,7 @@ fn dm_11_3_a_live_check_lets_the_server_count() {
     assert_eq!(found, [("V007", "price", "bsonType", 300), ("V007", "price", "required", 300)]);
     assert_eq!(report["findings"][0]["data"]["of"], 3000);
     assert_eq!(report["sources"][0]["documents"], 600, "only documents that break it travel");
-    // What is printed counts all that were checked.
+    // The output counts all checked documents.
     let output =
         docward(&["schema", "check", schema.to_str().unwrap(), &uri, "--collection", "t_product"]);
     let text = stdout(&output);
@@ -439,7 +440,7 @@ fn dm_11_3_a_live_check_lets_the_server_count() {
     assert_eq!(few["sources"][0]["documents"], 10);
     assert_eq!(few["findings"][0]["data"]["atLeast"], true);
     assert_eq!(few["findings"][0]["data"]["refusedDocuments"], 600);
-    // What only a server evaluates.
+    // Only a server can evaluate this schema.
     let by_server = servers.directory().join("expr.json");
     std::fs::write(&by_server, r#"{"$expr": {"$eq": [{"$type": "$price"}, "decimal"]}}"#).unwrap();
     let output = docward(&[
@@ -456,7 +457,8 @@ fn dm_11_3_a_live_check_lets_the_server_count() {
     assert_eq!(report["findings"][0]["data"]["refusedDocuments"], 600, "{report:#}");
 }
 
-/// What is read off the documents of a dump is taken by the server, and no document of it breaks it there.
+/// The server must accept a schema that is inferred from a dump, and all documents of the dump must
+/// pass there.
 #[test]
 fn alg_10_dm_11_1_schemas_read_off_a_dump_are_taken_by_the_server() {
     let servers = Launch::standalone().start();
@@ -468,7 +470,7 @@ fn alg_10_dm_11_1_schemas_read_off_a_dump_are_taken_by_the_server() {
     let mut applied = 0;
     for (namespace, validator) in schemas.as_object().unwrap() {
         let (database, collection) = namespace.split_once('.').unwrap();
-        // The server lets nobody change its own collections.
+        // The server does not allow changes of its own collections.
         if database == "admin" || collection.starts_with("system.") {
             continue;
         }
@@ -480,7 +482,7 @@ fn alg_10_dm_11_1_schemas_read_off_a_dump_are_taken_by_the_server() {
         applied += 1;
     }
     assert!(applied > 60, "{applied}");
-    // The script of one, as a shell runs it.
+    // A shell runs the script for one collection.
     let script = docward(&[
         "schema",
         "infer",
@@ -491,7 +493,7 @@ fn alg_10_dm_11_1_schemas_read_off_a_dump_are_taken_by_the_server() {
         "mongosh",
         "--quiet",
     ]);
-    // The test's own shell knows no comments.
+    // The shell of these tests does not support comments.
     let script: Vec<String> = stdout(&script)
         .lines()
         .filter(|line| !line.starts_with("//"))
@@ -501,7 +503,7 @@ fn alg_10_dm_11_1_schemas_read_off_a_dump_are_taken_by_the_server() {
     assert_eq!(statements.len(), 1);
     servers.run(&statements[0]).unwrap();
     assert_eq!(options(&servers, "t_order").get_str("validationAction").unwrap(), "warn");
-    // From the server itself, everything read, the schemas are the same.
+    // A full reading of the server gives the same schemas.
     let live = docward(&[
         "schema",
         "infer",

@@ -1,4 +1,4 @@
-//! Passwords on the command line: no command repeats one, however the connection string is written.
+//! Passwords on the command line: no command repeats one, in any notation of the connection string.
 #![allow(clippy::unwrap_used, reason = "tests: a panic is the message")]
 
 use std::fs;
@@ -10,7 +10,7 @@ use crate::common::{code, docward, root, stderr, stdout};
 
 const SECRET: &str = "Wombat77";
 
-/// Connection strings, well formed and not; none leads to a server.
+/// Connection strings, valid and invalid. None leads to a server.
 const FORMS: &[&str] = &[
     "mongodb://ann:Wombat77@127.0.0.1:1/?serverSelectionTimeoutMS=10",
     "mongo://ann:Wombat77@h",
@@ -29,7 +29,7 @@ const FORMS: &[&str] = &[
     "mongodb+srv://ann:Wombat77@h:1,g",
 ];
 
-/// Commands with `@` in the place of the string, `%` in the place of a file to write to.
+/// Commands. `@` stands for the string, and `%` for an output file.
 const COMMANDS: &[&str] = &[
     "audit @",
     "audit @ --format json --output %",
@@ -100,7 +100,7 @@ fn sc_7_no_command_repeats_a_password() {
                     _ => word.replace('@', form),
                 })
                 .collect();
-            // Some write files that are called like the string.
+            // Some commands write files with the same name as the string.
             let output = Command::cargo_bin("docward")
                 .unwrap()
                 .args(&arguments)
@@ -134,7 +134,7 @@ fn sc_7_what_is_wrong_with_a_source_is_said() {
             assert!(stderr(&output).contains(expected), "{command} {source}: {}", stderr(&output));
         }
     }
-    // A file of that name is a file.
+    // If a file has this name, the argument is a file.
     let folder = TempDir::new().unwrap();
     let file = folder.path().join("localhost:27017");
     fs::write(&file, "{\"_id\": 1}\n").unwrap();

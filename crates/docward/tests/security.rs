@@ -1,4 +1,4 @@
-//! `--network-rules`, `--uri` and `docward checklist --security` end to end.
+//! Tests `--network-rules`, `--uri` and `docward checklist --security` with the real binary.
 
 #![allow(clippy::unwrap_used, reason = "tests: a panic is the message")]
 
@@ -6,7 +6,7 @@ use crate::common::{audit_json, code, docward, root, stdout};
 use docward_testkit::Launch;
 use serde_json::{Value, json};
 
-/// Rules of a report, in their order.
+/// Returns the rules of a report, in order.
 fn rules(report: &Value) -> Vec<&str> {
     report["findings"].as_array().unwrap().iter().map(|f| f["rule"].as_str().unwrap()).collect()
 }
@@ -23,13 +23,13 @@ fn audit(files: &[(&str, &str)]) -> (Value, i32) {
     audit_json(&arguments.iter().map(String::as_str).collect::<Vec<_>>())
 }
 
-/// The verdict of a row.
+/// Returns the verdict of a row.
 fn verdict<'a>(report: &'a Value, id: &str) -> &'a str {
     let rows = report["checklist"].as_array().unwrap();
     rows.iter().find(|row| row["id"] == id).unwrap()["verdict"].as_str().unwrap()
 }
 
-/// The TOML blocks of the guide.
+/// Returns the TOML blocks of the guide.
 fn guide() -> Vec<String> {
     let text = std::fs::read_to_string(root().join("docs/security.md")).unwrap();
     let blocks = text.split("```toml\n").skip(1);
@@ -86,7 +86,7 @@ fn se_5_sc_2_every_cloud_is_understood() {
         json!({"Response": {"RequestId": "1", "SecurityGroupPolicySet": {"Version": "1", "Egress": [], "Ingress": [
             {"PolicyIndex": 0, "Protocol": "tcp", "Port": "27017", "CidrBlock": source, "Action": "ACCEPT"}]}}})
     };
-    /// A file that lets one source in.
+    /// Returns a file that allows one source.
     type Letting<'a> = &'a dyn Fn(&str) -> Value;
     let formats: [(&str, Letting<'_>); 4] =
         [("aws", &aws), ("azure", &azure), ("gcp", &gcp), ("tencent", &tencent)];
@@ -118,7 +118,8 @@ fn se_5_sc_2_a_firewall_rule_for_every_machine_is_told_once() {
             rule("mongo", "10.0.0.0/8", "27017", json!(["mongo-a", "mongo-b"]))
         ])
     };
-    // All ports of every machine: only the groups that name MongoDB's port tell that it is MongoDB's.
+    // A rule for all ports of every machine may not be about MongoDB. Only groups that name
+    // MongoDB's port are.
     for ports in ["27017", "1-65535"] {
         let (report, exit) = audit(&[("gcp.json", &export(ports).to_string())]);
         assert_eq!((rules(&report), exit), (vec!["S007"], 1), "{ports}: {report:#}");
@@ -197,7 +198,7 @@ fn se_6_se_7_se_9_connection_strings_are_judged_and_the_password_is_not_printed(
         vec!["audit", "--uri", uri, "--format", "json", "--show-values"],
         vec!["checklist", "--security", "--uri", uri],
         vec!["audit", "examples/shop-clean", "--uri", uri],
-        // The login is cut in two: nothing of it may be taken for something else.
+        // The slash cuts the login in two. No part of it may be read as something else.
         vec!["audit", "--uri", "mongodb://app:x/Tr0ub4dor@8.8.8.8"],
         vec!["audit", "--uri", "mongodb://app:Tr0ub4dor/x@8.8.8.8"],
         vec!["audit", "--uri", "mongodb://app:Tr0ub4dor"],
@@ -267,7 +268,8 @@ fn files_alone_say_nothing_about_security() {
     }
 }
 
-/// `checklist --security` on a running deployment: verdicts by row, and all that was printed.
+/// Runs `checklist --security` on a running deployment. Returns the verdicts by row, and all
+/// output.
 fn self_check(source: &str, more: &[&str]) -> (Vec<String>, String) {
     let arguments = [&["checklist", source, "--security", "--format", "json"], more].concat();
     let out = docward(&arguments);
@@ -295,14 +297,14 @@ fn sc_1_sc_3_sc_4_sc_5_sc_6_the_self_check_of_running_servers() {
         bson::bson!(["readAnyDatabase", "clusterMonitor", "userAdminAnyDatabase"]),
     );
 
-    // The server listens on the loopback address, with access control and TLS; nobody said anything
-    // about the network. The auditor may manage users and is no application, as far as can be told.
+    // The server listens on the loopback address, with access control and TLS. No facts about the
+    // network are known. The auditor may manage users and is not known to be an application.
     let (verdicts, text) = self_check(&auditor, &["--uri", &order]);
     let expect = ["pass", "unknown", "pass", "pass", "unknown", "pass", "unknown"];
     assert_eq!(verdicts, expect, "{text}");
     assert!(!text.contains(password), "{text}");
 
-    // Once the auditor is known for what it is, the accounts are as they should be.
+    // After the auditor is declared, the accounts pass.
     let folder = tempfile::tempdir().unwrap();
     let config = folder.path().join("docward.toml");
     std::fs::write(&config, "[rules.S004]\nadministrator-names = [\"auditor\"]\n").unwrap();
@@ -313,7 +315,7 @@ fn sc_1_sc_3_sc_4_sc_5_sc_6_the_self_check_of_running_servers() {
     let (verdicts, text) = self_check(&auditor, &more);
     assert_eq!(verdicts, ["pass", "pass", "pass", "pass", "pass", "pass", "unknown"], "{text}");
 
-    // A client that logs in as an administrator, and one whose password is weak.
+    // One client logs in as an administrator, and one has a weak password.
     let weak = servers.create_user("stock", role("readWrite", "db_stock"));
     let (verdicts, text) =
         self_check(&auditor, &["--uri", &auditor, "--uri", &servers.uri_as(Some(&weak))]);
@@ -340,7 +342,7 @@ fn se_1_sc_3_a_running_server_that_answers_anybody_fails() {
 
 #[test]
 fn se_1_sc_3_a_server_that_waits_for_its_first_user_is_judged() {
-    // Access control without an administrator, which the test kit's own would create.
+    // Access control without an administrator, because the test kit would create one.
     let open = Launch::standalone().argument("--auth").start();
     let output = docward(&["audit", "--format", "json", &open.uri()]);
     let report: Value = serde_json::from_slice(&output.stdout).unwrap();
@@ -348,7 +350,7 @@ fn se_1_sc_3_a_server_that_waits_for_its_first_user_is_judged() {
     let message = report["problems"][0]["message"].as_str().unwrap();
     assert!(message.contains("has no users yet"), "{message}");
     assert_eq!(rules(&report), ["S001"]);
-    // With a user the exception is over.
+    // With a user, the localhost exception no longer applies.
     let closed = Launch::standalone().auth().start();
     let output = docward(&["audit", "--format", "json", &closed.uri_as(None)]);
     let message = crate::common::stderr(&output);

@@ -1,4 +1,4 @@
-//! `docward shardkey` end to end.
+//! Tests `docward shardkey` with the real binary.
 
 use crate::common::{code, docward, stderr};
 use bson::doc;
@@ -31,7 +31,7 @@ fn sk_3_shardkey_judges_the_keys_it_is_given() {
         about[0]["verdict"] == "fail"
     };
     assert_eq!((rises(&keys[0]), rises(&keys[1])), (true, false));
-    // Its number is unique, which a key without it could not keep.
+    // The order number is unique, which a key without it could not enforce.
     assert!(keys[1]["refusals"][0].as_str().expect("a reason").contains("`orderNo_1`"));
 }
 
@@ -51,7 +51,7 @@ fn shardkey_says_what_is_wrong_with_a_key() {
     assert!(stderr(&several).contains("choose one with --collection"));
 }
 
-/// A collection as `mongodump` leaves it: options, and documents if it has its own.
+/// Writes a collection in the format of `mongodump`: options, and documents if it has its own.
 fn dumped(options: &str, documents: &str) -> tempfile::TempDir {
     let directory = tempfile::tempdir().expect("a directory");
     let database = directory.path().join("db_shop");
@@ -154,7 +154,7 @@ fn sk_3_a_sample_of_a_running_collection_says_nothing_about_insertion_order() {
         let found = checks.iter().find(|c| c["clause"] == "SK-3").expect("SK-3");
         format!("{}: {}", found["verdict"], found["evidence"])
     };
-    // Below a twentieth of the collection the server walks at random.
+    // Below a twentieth of the collection, the server uses a random walk.
     let sampled = evidence(&["--sample", "390"]);
     assert!(
         sampled.starts_with("\"unknown\"") && sampled.contains("in another order"),
@@ -164,7 +164,7 @@ fn sk_3_a_sample_of_a_running_collection_says_nothing_about_insertion_order() {
     assert!(whole.starts_with("\"fail\""), "{whole}");
 }
 
-/// A member that copies stores by several threads what came in one go: its order is not that of inserts.
+/// A secondary stores a batch with several threads, so its order differs from that of inserts.
 #[test]
 fn sk_3_the_order_of_inserts_is_read_from_the_primary() {
     let servers = Launch::replica_set(3).start();
@@ -177,7 +177,7 @@ fn sk_3_the_order_of_inserts_is_read_from_the_primary() {
         let found = checks.iter().find(|c| c["clause"] == "SK-3").expect("SK-3");
         format!("{}: {}", found["verdict"], found["evidence"])
     };
-    // Who leaves open whom to ask gets what the primary says.
+    // Without a read preference, the primary is read.
     let default = judged(&servers.uri());
     assert!(default.starts_with("\"fail\""), "{default}");
     assert!(default.contains("100 % of the last documents as they lie"), "{default}");
@@ -219,7 +219,7 @@ fn sk_4_joins_of_other_collections_are_reads_of_the_one_asked_about() {
     assert!(text.contains("1 read (too few to judge by)"), "{text}");
 }
 
-/// Keys are judged by documents and reads: nobody needs to see accounts or options for that.
+/// Shard keys are judged by documents and reads, which needs no privileges for accounts or options.
 #[test]
 fn gc_33_who_may_read_and_watch_may_judge_shard_keys() {
     let servers = Launch::standalone().auth().start();

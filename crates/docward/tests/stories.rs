@@ -1,5 +1,5 @@
-//! Stories of the rule book, replayed on real servers: what went wrong there happens here, is found, and
-//! is gone once it was put right.
+//! Replays stories of the rule book on real servers. Each test reproduces the problem, finds it,
+//! and checks that the fix removes the finding.
 #![expect(clippy::unwrap_used, reason = "helpers of tests")]
 
 use std::{net::TcpStream, process::Command, time::Duration};
@@ -22,13 +22,13 @@ fn found<'r>(report: &'r Value, rule: &str) -> Vec<&'r Value> {
     report["findings"].as_array().unwrap().iter().filter(|f| f["rule"] == rule).collect()
 }
 
-/// Everything the server does is written to its log from here on.
+/// Makes the server log every operation from here on.
 fn log_everything(servers: &Servers) {
     servers.command("admin", doc! { "profile": 0, "slowms": -1 });
     servers.command("admin", doc! { "setParameter": 1, "quiet": false });
 }
 
-/// A client with a name of its own.
+/// Creates a client with an application name.
 fn application(servers: &Servers, name: &str) -> Client {
     let uri = servers.uri();
     let joint = if uri.ends_with('?') { "" } else { "&" };
@@ -40,8 +40,8 @@ fn read(servers: &Servers, client: &Client, collection: &str, filter: Document) 
     servers.wait(client.database("db_shop").run_command(find).into_future()).unwrap();
 }
 
-/// Orders and their items in two collections, put together by the application: two reads per request.
-/// Embedded, one read has it all.
+/// Orders and their items in two collections, which the application joins with two reads per
+/// request. With embedding, one read returns everything.
 #[test]
 fn st_07_ap_s0_5_two_reads_per_request_become_one() {
     let servers = Launch::standalone().start();
@@ -69,7 +69,7 @@ fn st_07_ap_s0_5_two_reads_per_request_become_one() {
     );
     log_everything(&servers);
     let shop = application(&servers, "shop-api");
-    // Each request has a session of its own, as web frameworks give it.
+    // Each request has its own session, as in web frameworks.
     let mut sessions = Vec::new();
     for n in 0..60 {
         let mut session = servers.wait(shop.start_session().into_future()).unwrap();
@@ -96,12 +96,12 @@ fn st_07_ap_s0_5_two_reads_per_request_become_one() {
     assert!(what.starts_with("60 requests read `db_shop.t_order` and then"), "{what}");
     let todo = together[0]["todo"].as_str().unwrap();
     assert!(todo.contains("embed"), "{todo}");
-    // The documents alone say the same of the relationship.
+    // The documents alone show the same relationship.
     assert_eq!(found(&report, "R004").len(), 1, "{report:#}");
 }
 
-/// One price as a number, as text and as an object. The proposed conversion makes one type of them, a
-/// validator keeps it so, and what it refuses is refused by the server.
+/// A price is stored as a number, as a string and as an object. The proposed conversion gives all
+/// of them one type. A validator keeps it, and the server refuses other types.
 #[test]
 fn st_11_dm_09_6_dm_11_1_three_forms_of_a_price_become_one() {
     let servers = Launch::standalone().start();
@@ -119,7 +119,7 @@ fn st_11_dm_09_6_dm_11_1_three_forms_of_a_price_become_one() {
     assert_eq!(mixed[0]["data"]["target"], "decimal");
     assert!(!found(&report, "V001").is_empty());
 
-    // First one type of the three, then the type that money should have.
+    // First all values get one of the three types, then the type for money.
     for rule in ["T005", "T002"] {
         let report = audit(&[&uri]);
         let finding = found(&report, rule)[0];
@@ -134,7 +134,7 @@ fn st_11_dm_09_6_dm_11_1_three_forms_of_a_price_become_one() {
     };
     assert_eq!(count(doc! { "price": { "$type": "decimal", "$eq": 99 } }), 60);
 
-    // SN-13: the options of a collection that is there are replaced.
+    // SN-13: the options of an existing collection are replaced.
     let schema = doc! { "bsonType": "object", "required": ["price"], "properties": { "price": { "bsonType": "decimal" } } };
     servers.command(
         "db_shop",
@@ -155,8 +155,8 @@ fn st_11_dm_09_6_dm_11_1_three_forms_of_a_price_become_one() {
     }
 }
 
-/// SN-12: a validator of every kind of condition. Each single violation is refused by the server, and one
-/// that was written past the validator is counted.
+/// SN-12: a validator with every kind of condition. The server refuses each single violation. A
+/// document that bypassed the validator is counted.
 #[test]
 fn sn_12_dm_11_3_each_violation_is_refused_and_those_inside_are_counted() {
     let servers = Launch::standalone().start();
@@ -220,7 +220,7 @@ fn sn_12_dm_11_3_each_violation_is_refused_and_those_inside_are_counted() {
     assert!(what.starts_with("10 of 40 stored documents break the validator"), "{what}");
 }
 
-/// A client that connects for every request. A pool does the same work over one connection.
+/// A client that connects for every request. A pool does the same work with one connection.
 #[test]
 fn st_16_cn_02_1_short_connections_are_found_in_the_log() {
     let servers = Launch::standalone().start();
@@ -249,7 +249,7 @@ fn st_16_cn_02_1_short_connections_are_found_in_the_log() {
     assert!(found(&audit(&["--log", log.to_str().unwrap()]), "W009").is_empty());
 }
 
-/// Balances read from a secondary that is behind.
+/// Balances are read from a lagging secondary.
 #[test]
 fn st_18_rp_7_a_secondary_that_lags_is_found() {
     let servers = Launch::replica_set(2).fail_points().start();
@@ -262,10 +262,10 @@ fn st_18_rp_7_a_secondary_that_lags_is_found() {
     let secondary = servers.connect(&servers.uri_of(1 - servers.primary()));
     let hold = doc! { "configureFailPoint": "rsSyncApplyStop", "mode": "alwaysOn" };
     servers.wait(secondary.database("admin").run_command(hold).into_future()).unwrap();
-    // A member is behind by the time of its last write.
+    // The lag is measured by the time of a member's last write.
     for n in 0..8 {
         let update = doc! { "q": { "_id": 1 }, "u": { "$inc": { "balance": n } } };
-        // The majority would wait for the member that is held up.
+        // The majority would wait for the blocked member.
         let update = doc! {
             "update": "t_account_balance", "updates": [update], "writeConcern": { "w": 1 },
         };

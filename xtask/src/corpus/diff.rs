@@ -41,7 +41,8 @@ impl<'a> Difference<'a> {
         }
     }
 
-    /// For people: every change in the packages that are shown, with its label, and totals of all.
+    /// Returns text for people: every change in the shown packages with its label, and totals of
+    /// all packages.
     pub(super) fn text(&self, labels: &[Label], is_shown: impl Fn(&str) -> bool) -> String {
         let mut out = String::new();
         let mut line = |sign: char, row: &Row, note: &str| {

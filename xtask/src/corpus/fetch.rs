@@ -33,7 +33,7 @@ pub(super) fn folder(package: &Package) -> Result<PathBuf> {
     Ok(cache()?.join(package.half().name()).join(package.folder()))
 }
 
-/// Fetches what is not in the cache; a failure does not keep the others from being fetched.
+/// Fetches packages that are not in the cache. A failure does not stop the others.
 pub(super) fn fetch(packages: &[Package]) -> Result<()> {
     let mut failures = Vec::new();
     let mut fetched = 0;

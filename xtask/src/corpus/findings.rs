@@ -20,7 +20,7 @@ pub(super) struct Place {
     pub(super) line: u32,
 }
 
-/// A finding without its words, so that a better sentence changes nothing here.
+/// A finding without its text, so that a better sentence changes nothing here.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Row {
@@ -33,7 +33,7 @@ pub(super) struct Row {
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub(super) pedantic: bool,
     pub(super) fingerprint: String,
-    /// Further places that the finding stands for.
+    /// Further places that the finding covers.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(super) also: Vec<Place>,
 }
@@ -54,7 +54,7 @@ pub(super) fn parse(text: &str) -> Result<Vec<Row>> {
     lines.map(row).collect()
 }
 
-/// What [`parse`] reads.
+/// Formats findings for [`parse`].
 pub(super) fn text(rows: &[Row]) -> Result<String> {
     let mut out = String::new();
     for row in rows {
@@ -102,7 +102,7 @@ fn report(bin: &Path, folder: &Path, more: &[&str]) -> Result<Value> {
     serde_json::from_slice(&output.stdout).with_context(message)
 }
 
-/// The findings of both reports; what only the second one has is pedantic.
+/// Merges the findings of both reports. Findings that only the second one has are pedantic.
 fn merged(package: &str, plain: &Value, more: &Value) -> Result<Vec<Row>> {
     let mut out = rows(package, plain)?;
     for mut row in rows(package, more)? {

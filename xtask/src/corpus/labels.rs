@@ -1,4 +1,4 @@
-//! `corpus/labels.jsonl`: what people decided by reading the code.
+//! `corpus/labels.jsonl`: judgements of people who read the code.
 
 use std::collections::BTreeSet;
 
@@ -7,13 +7,14 @@ use serde::Deserialize;
 
 use super::findings::Row;
 
-/// What can be wrong with a program that uses MongoDB, and the rules that should report it.
+/// A kind of fault in a program that uses MongoDB, and the rules that should report it.
 pub(super) struct Kind {
     pub(super) name: &'static str,
     pub(super) rules: &'static [&'static str],
 }
 
-/// The kinds that packages are read for. A kind without rules is one that no rule looks for.
+/// The kinds of faults that people look for in packages. A kind without rules is not covered by any
+/// rule.
 pub(super) const KINDS: &[Kind] = &[
     Kind { name: "unbounded-append", rules: &["D020", "D023"] },
     Kind { name: "lost-update", rules: &["W020"] },
@@ -32,7 +33,7 @@ pub(super) const KINDS: &[Kind] = &[
     Kind { name: "max-plus-one", rules: &[] },
 ];
 
-/// Whether it is as the label says.
+/// The verdict of a label.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum Verdict {
@@ -68,8 +69,8 @@ pub(super) struct Label {
     pub(super) reason: String,
 }
 
-/// A finding may stand a few lines from the line that a reader names: at the start of the statement, or at
-/// the field inside it.
+/// A finding may be a few lines away from the line that a person names: at the start of the
+/// statement, or at the field inside it.
 const TOLERANCE: u32 = 3;
 
 impl Label {
@@ -82,7 +83,7 @@ impl Label {
             && (&self.package, &self.file, self.line) == (&row.package, &row.file, row.line)
     }
 
-    /// Whether a finding of one of these rules stands at this place.
+    /// Whether a finding of one of these rules is at this place.
     pub(super) fn is_found_by(&self, row: &Row, rules: &[&str]) -> bool {
         let near = self.line.saturating_sub(TOLERANCE)..=self.last().saturating_add(TOLERANCE);
         let is_here = |file: &str, line: u32| file == self.file && near.contains(&line);
@@ -115,8 +116,8 @@ impl Label {
     }
 }
 
-/// The label that decides about a finding: one of its rule at its line, or else a place of a kind that the
-/// rule is for, found by reading.
+/// Returns the label that decides about a finding. It is one of its rule at its line, or else a
+/// place of a suitable kind.
 pub(super) fn about<'a>(row: &Row, labels: &'a [Label]) -> Option<&'a Label> {
     let is_read = |label: &&Label| {
         let kind = KINDS.iter().find(|kind| label.kind.as_deref() == Some(kind.name));

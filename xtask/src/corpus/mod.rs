@@ -1,5 +1,5 @@
-//! `cargo xtask corpus`: lints pinned programs that use MongoDB, and compares what is found with the
-//! recorded findings and with labels made by reading. `docs/corpus.md` explains the files.
+//! `cargo xtask corpus` lints pinned programs that use MongoDB. It compares the findings with
+//! recorded ones and with labels made by reading. `docs/corpus.md` explains the files.
 
 mod diff;
 mod fetch;
@@ -169,7 +169,8 @@ fn lint(
     let old = if recorded.exists() { rows(&recorded)? } else { Vec::new() };
     let is_row_chosen = |row: &findings::Row| chosen.iter().any(|p| p.name == row.package);
     let (old_chosen, mut kept): (Vec<_>, Vec<_>) = old.into_iter().partition(is_row_chosen);
-    // Rules are tuned on `learn` only: what changes in `measure` is counted, unless that half is asked for.
+    // Rules are tuned only on `learn`. Changes in `measure` are only counted, unless the user asks
+    // for that half.
     let is_shown = |name: &str| {
         half == Some(Half::Measure)
             || packages.iter().any(|p| p.name == name && p.half() == Half::Learn)

@@ -6,7 +6,7 @@ use anyhow::{Context, Result, bail};
 use sha2::{Digest, Sha256};
 use toml_edit::{DocumentMut, Table};
 
-/// What a package is for: rules are written against one half and measured on the other.
+/// The purpose of a package. Rules are written against one half and measured on the other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Half {
     Learn,
@@ -29,7 +29,7 @@ impl Half {
     }
 }
 
-/// Where a package comes from.
+/// The registry of a package.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Registry {
     Npm,
@@ -65,7 +65,7 @@ pub(super) struct Package {
 }
 
 impl Package {
-    /// The digest of the name decides, so that nobody chooses.
+    /// Returns the half of a package. The digest of its name decides, so that no person chooses.
     pub(super) fn half(&self) -> Half {
         match Sha256::digest(self.name.as_bytes())[0] % 2 {
             0 => Half::Learn,

@@ -42,7 +42,7 @@ impl Rng {
         low + (self.next() % (high - low + 1).max(1) as u64) as i64
     }
 
-    /// The same as an `int`.
+    /// Returns a number from `low` to `high` as an `int`.
     pub(crate) fn int(&mut self, low: i32, high: i32) -> i32 {
         self.between(i64::from(low), i64::from(high)) as i32
     }
@@ -56,7 +56,7 @@ impl Rng {
         &from[self.below(from.len())]
     }
 
-    /// The same for plain values.
+    /// Returns a copy of a random element.
     pub(crate) fn choose<T: Copy>(&mut self, from: &[T]) -> T {
         from[self.below(from.len())]
     }
@@ -108,7 +108,7 @@ pub(crate) fn births(rng: &mut Rng, n: usize) -> Vec<i64> {
     births_until(rng, n, TODAY - 2 * DAY)
 }
 
-/// The same with another end.
+/// Returns creation times up to `until`.
 pub(crate) fn births_until(rng: &mut Rng, n: usize, until: i64) -> Vec<i64> {
     let step = (until - OPENING) / n.max(1) as i64;
     (0..n as i64).map(|i| OPENING + i * step + rng.between(0, step - 1) / SECOND * SECOND).collect()

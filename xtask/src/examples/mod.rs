@@ -1,9 +1,14 @@
-//! `cargo xtask examples`: writes `examples/shop` (a shop that breaks the rule book story by
-//! story), `examples/shop-clean` (the same business, modelled well), the expected findings
-//! (`expected.toml`) and an overview of the stories (`README.md`). Every run gives the same bytes.
+//! `cargo xtask examples` writes these files. Every run gives the same bytes.
+//!
+//! - `examples/shop`: a shop that breaks the rule book story by story
+//! - `examples/shop-clean`: the same business, modelled well
+//! - `expected.toml`: the expected findings
+//! - `README.md`: an overview of the stories
+//!
 //! It also runs the commands of the pages about designs ([`pages`]).
 //!
-//! A collection, its problem and its expected finding are defined in one place, under `shop/`.
+//! Each collection is defined with its problem and its expected finding in one place, under `shop/`.
+//!
 //! [`dump`] implements the layout, [`schema`] the validators, [`chance`] time and randomness.
 
 mod business;

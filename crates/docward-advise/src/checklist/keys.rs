@@ -4,9 +4,9 @@ use super::{Answer, Verdict, View};
 use docward_rules::facts::{rising, sharding};
 
 impl View<'_> {
-    /// An answer about shard keys that does not pass a key whose first field may rise, if the
-    /// documents were not in the order of inserts: drawn at random, or read from a secondary
-    /// (SK-3).
+    /// Adjusts an answer about shard keys if the documents were not in insertion order: drawn at
+    /// random, or read from a secondary (SK-3). A key whose first field may increase then does not
+    /// pass.
     pub(super) fn as_far_as_order_tells(&self, answer: Answer) -> Answer {
         if answer.0 != Verdict::Pass {
             return answer;

@@ -22,7 +22,7 @@ pub(super) enum Clock<'a> {
     Field(u32, BsonType, &'a Field),
     /// The storage order.
     Position,
-    /// None: the documents came in another order and have no such field.
+    /// The documents came in another order and have no such field.
     Nothing,
 }
 

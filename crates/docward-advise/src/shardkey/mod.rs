@@ -1,6 +1,9 @@
-//! Measures and ranks shard keys (ALG-9, SK-1 to SK-13): the number of values, the most frequent
-//! value, a rise with time, the evenness of the distribution, and the share of reads that contain
-//! the key.
+//! Measures and ranks shard keys (ALG-9, SK-1 to SK-13) by these figures:
+//!
+//! - the number of values, and the share of the most frequent one
+//! - whether values increase with time
+//! - the evenness of the distribution
+//! - the share of reads that contain the key
 //!
 //! Single fields are checked by their profile. Combinations of fields, and the distribution of
 //! chunks, are computed on documents drawn at random.
@@ -417,8 +420,8 @@ impl<'a> Judge<'a> {
         Some(self.reads.as_ref()?.iter().map(|s| s.count).sum())
     }
 
-    /// The number of reads, and how many of them come from other collections, because users who
-    /// look only at this collection's queries would not find those.
+    /// The number of reads, and how many of them come from other collections. Users who look only
+    /// at this collection's queries would miss the latter.
     fn reads_in_words(&self) -> String {
         let joined = self.reads.iter().flatten().filter(|read| matches!(read, Cow::Owned(_)));
         let all = text::plural(self.counted_reads().unwrap_or_default(), "read");

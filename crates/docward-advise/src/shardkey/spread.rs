@@ -37,8 +37,8 @@ impl Judge<'_> {
         Some((shares.iter().map(|(_, share)| *share).fold(0.0, f64::max), by))
     }
 
-    /// The key value of every sampled document with its age, sorted by the key, and whether the
-    /// common beginnings of values are too long for sorting.
+    /// Returns the key value and age of every sampled document, sorted by the key. The flag says
+    /// whether values share a prefix that is too long for sorting.
     pub(super) fn places(&self, key: &[(String, bool)]) -> (Vec<Placed>, bool) {
         let fields: Vec<(Option<u32>, bool)> = key
             .iter()

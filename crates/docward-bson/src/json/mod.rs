@@ -1,9 +1,14 @@
 //! Converts JSON text to raw BSON bytes.
 //!
-//! One parser for every text format of MongoDB documents: JSON lines, an array of documents,
-//! documents one after another; plain JSON, Extended JSON 1 and 2 (canonical and relaxed), and the
-//! notation of mongosh and the old `mongo` shell (`ObjectId("…")`, unquoted names, comments,
-//! trailing commas). The notation is detected for each value, so mixtures work too.
+//! One parser reads every text format of MongoDB documents:
+//!
+//! - JSON lines, an array of documents, or documents one after another
+//! - plain JSON
+//! - Extended JSON 1 and 2 (canonical and relaxed)
+//! - the notation of mongosh and the old `mongo` shell (`ObjectId("…")`, unquoted names, comments,
+//!   trailing commas)
+//!
+//! The notation is detected for each value, so mixtures work too.
 //!
 //! [`Parser`] consumes the stream piece by piece and tolerates broken documents: it reports the
 //! error and continues with the next document. [`parse_one`] is for a text that is a single

@@ -1,10 +1,13 @@
 //! Finds the position to continue reading from after invalid input.
 //!
 //! The skipped input is invalid in an unknown place, so nothing in it is reliable: a quote or a
-//! bracket may be missing. The first of two signs decides: the bracket that closes the broken
-//! document by simple counting, or a line that begins with `{` with at most the indentation of the
-//! broken document. The second also applies inside an apparent string or comment, because an
-//! unterminated one swallows the following documents.
+//! bracket may be missing. The first of two signs decides:
+//!
+//! - the bracket that closes the broken document by simple counting
+//! - a line that begins with `{`, indented at most as far as the broken document
+//!
+//! The second also applies inside an apparent string or comment, because an unterminated one
+//! swallows the following documents.
 //!
 //! Not included: reporting. The stream may be split anywhere within the skipped input, so this is a
 //! state machine that continues with the next piece.

@@ -80,9 +80,9 @@ pub enum Step {
     },
     /// The input contains no complete document, and more may follow.
     ///
-    /// The next step begins with the document again, so callers should offer twice as much each
-    /// time to keep the total effort proportional to the length of the document. They never have to
-    /// offer much more than [`MAX_TEXT`].
+    /// The next step begins with the document again. Callers should therefore offer twice as much
+    /// each time, to keep the total effort proportional to the length of the document. They never
+    /// have to offer much more than [`MAX_TEXT`].
     NeedMore {
         /// The number of bytes processed.
         consumed: usize,

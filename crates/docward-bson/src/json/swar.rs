@@ -1,8 +1,8 @@
 //! Processes eight bytes at a time in one `u64`: finds bytes and reads digits.
 //!
 //! Words are little-endian, so the first byte of the text is the lowest. Masks have the top bit of
-//! a byte set for a match. Borrows and carries can set wrong bits *above* the first right one, so
-//! only the lowest set bit may be used, which is all that callers need.
+//! a byte set for a match. Borrows and carries can set wrong bits *above* the first right one.
+//! Callers may therefore use only the lowest set bit, which is all they need.
 
 const LOW: u64 = 0x0101_0101_0101_0101;
 const HIGH: u64 = 0x8080_8080_8080_8080;

@@ -1,8 +1,8 @@
-//! Go structs with `bson` tags, as the official driver writes them.
+//! Reads Go structs with `bson` tags as the official driver writes them.
 //!
-//! A field without `omitempty` is always written, so it is required. Pointers, slices, maps and
-//! interfaces are written as null when they are nil; with `omitempty` they are left away instead. Any
-//! struct may be a document of its own: [`crate::Model::embedded`] tells those that others hold.
+//! The driver always writes a field without `omitempty`, so the field is required. It writes nil
+//! pointers, slices, maps and interfaces as null, or omits them with `omitempty`. Any struct may be
+//! a document of its own. [`crate::Model::embedded`] marks structs that other structs contain.
 
 mod tags;
 mod validator;
@@ -33,15 +33,15 @@ pub(crate) fn read(text: &str) -> Imported {
 
 struct Reader<'t> {
     source: &'t Source<'t>,
-    /// Declared types: name, and what they stand for.
+    /// The declared types: name and definition.
     types: BTreeMap<&'t str, Node<'t>>,
-    /// In the order declared.
+    /// In order of declaration.
     names: Vec<(&'t str, Place)>,
-    /// Types that write themselves.
+    /// Types with their own marshalling method.
     custom: BTreeSet<&'t str>,
 }
 
-/// What is known of a field besides its type.
+/// What tags say about a field besides its type.
 struct Written {
     name: String,
     omit_empty: bool,
@@ -84,7 +84,7 @@ impl<'t> Reader<'t> {
     fn models(&self) -> Vec<Model> {
         let held = self.held();
         let structs = self.names.iter().filter(|(name, _)| self.structure(name).is_some());
-        // Where some structs have tags, the others are about something else.
+        // If some structs have `bson` tags, the others are not stored.
         let tagged: Vec<_> = structs
             .clone()
             .filter(|(name, _)| {
@@ -112,7 +112,7 @@ impl<'t> Reader<'t> {
         self.types.get(name).copied().filter(|kind| kind.kind() == "struct_type")
     }
 
-    /// Names of types that structs hold.
+    /// Returns the names of types that structs contain.
     fn held(&self) -> BTreeSet<&'t str> {
         let mut held = BTreeSet::new();
         for (owner, kind) in &self.types {
@@ -165,7 +165,7 @@ impl<'t> Reader<'t> {
         for node in names {
             let full = self.source.text_of(node).trim_start_matches('*');
             let name = full.rsplit('.').next().unwrap_or_default();
-            // The driver sees exported fields only, and embedded structs.
+            // The driver sees only exported fields and embedded structs.
             let exported = name.chars().next().is_some_and(char::is_uppercase);
             if !exported && node.id() != kind.id() || tag.bson == Some("-") {
                 continue;
@@ -210,8 +210,8 @@ impl<'t> Reader<'t> {
         }
     }
 
-    /// Whether the validator looks into what a field holds: into structs unless it is told not to, into elements
-    /// of lists and maps when it is told to dive.
+    /// Whether the validator descends into a field. It descends into structs unless a rule excludes
+    /// them, and into elements of lists and maps only with `dive`.
     fn is_looked_into(&self, kind: Node<'t>, rules: Option<&str>) -> bool {
         let mut rules = rules.unwrap_or_default().split(',');
         match kind.kind() {
@@ -226,7 +226,8 @@ impl<'t> Reader<'t> {
         }
     }
 
-    /// A struct whose fields are those of the outer one, or a map for all others.
+    /// Reads an inline struct, whose fields belong to the outer struct, or an inline map, which
+    /// holds all other fields.
     fn inline(
         &self,
         draft: &mut Draft,
@@ -308,7 +309,8 @@ impl<'t> Reader<'t> {
                 "int8" | "int16" | "int32" | "uint8" | "uint16" | "byte" | "rune" => {
                     Shape::of(&["int"])
                 }
-                // The driver takes the narrower type for `int` where it fits; for others it is told to.
+                // The driver writes `int` in the narrowest type that holds it. It does so for other
+                // types only with `minsize`.
                 "int" | "uint" | "uint32" | "uint64" => Shape::of(&["int", "long"]),
                 "int64" if min_size => Shape::of(&["int", "long"]),
                 "int64" => Shape::of(&["long"]),
@@ -327,7 +329,7 @@ impl<'t> Reader<'t> {
         }
     }
 
-    /// Whether the zero value of a type is written as null.
+    /// Whether the driver writes the zero value of a type as null.
     fn is_nil_as_null(&self, kind: Node<'t>) -> bool {
         const LISTS_AND_MAPS: [&str; 6] =
             ["bson.M", "bson.D", "bson.A", "primitive.M", "primitive.D", "primitive.A"];
@@ -350,7 +352,7 @@ impl<'t> Reader<'t> {
             | "primitive.DBRef" | "bson.DBPointer" => Shape::object(),
             "primitive.A" | "bson.A" => Shape::of(&["array"]),
             "bson.RawValue" => Shape::default(),
-            // Written as a number that a text holds: whole or not.
+            // The driver writes the number in the string, which may be an integer or not.
             "json.Number" => Shape::of(&["int", "long", "double"]),
             "url.URL" => Shape::of(&["string"]),
             _ => {

@@ -1,6 +1,6 @@
-//! Tags of struct fields: `key:"value"` pairs in one text.
+//! Parses tags of struct fields: `key:"value"` pairs in one string.
 
-/// The parts of a tag that say something of documents.
+/// The parts of a tag that affect documents.
 #[derive(Debug, Default)]
 pub(super) struct Tag<'t> {
     pub(super) bson: Option<&'t str>,
@@ -26,7 +26,7 @@ impl<'t> Tag<'t> {
     }
 }
 
-/// Where a text ends that may hold escaped quotation marks.
+/// Returns the position of the closing quotation mark. The string may contain escaped ones.
 fn closing(text: &str) -> Option<usize> {
     let mut escaped = false;
     for (at, c) in text.char_indices() {

@@ -1,4 +1,4 @@
-//! The `validate` tags of go-playground/validator.
+//! Translates the `validate` tags of go-playground/validator.
 
 use bson::Bson;
 
@@ -11,7 +11,7 @@ use crate::{
 
 const ZERO: &str = "the rule is not applied to zero values, and those are stored";
 
-/// Adds rules to a shape; says whether they make the field required.
+/// Adds rules to a shape. Returns whether they make the field required.
 pub(super) fn apply(
     draft: &mut Draft,
     shape: &mut Shape,
@@ -43,7 +43,7 @@ pub(super) fn apply(
     required
 }
 
-/// `required` means: not the zero value.
+/// Applies `required`, which forbids the zero value.
 fn non_zero(draft: &mut Draft, shape: &mut Shape, rule: &str, path: &str, place: Place) {
     if shape.null {
         shape.null = false;
@@ -56,7 +56,7 @@ fn non_zero(draft: &mut Draft, shape: &mut Shape, rule: &str, path: &str, place:
     }
 }
 
-/// Rules for elements and values.
+/// Applies rules to the elements of a list or the values of a map.
 fn dive(draft: &mut Draft, shape: &mut Shape, rules: &str, path: &str, place: Place) {
     if rules.starts_with("keys") {
         draft.loosened(path, rules, "rules for keys are not carried over", place);
@@ -175,7 +175,7 @@ fn shape_pattern(shape: &mut Shape, pattern: &str) -> bool {
     true
 }
 
-/// Words between spaces; those between apostrophes may hold spaces.
+/// Splits a list at its spaces. Words in apostrophes may contain spaces.
 fn words(text: &str) -> Vec<String> {
     let mut out = Vec::new();
     let mut rest = text.trim();

@@ -1,4 +1,4 @@
-//! The keywords that restrict values, one by one.
+//! Translates the keywords that restrict values.
 
 use bson::{Bson, Document, doc};
 use serde_json::{Map, Value};
@@ -13,7 +13,7 @@ use super::{
     translate::{Parts, Spot, Translator, never},
 };
 
-/// The order in which keywords are written.
+/// The order of keywords in the output.
 pub(super) const ORDER: [&str; 28] = [
     "title",
     "description",
@@ -78,7 +78,7 @@ const KNOWN: [&str; 30] = [
     "unevaluatedItems",
 ];
 
-/// The server's names of types, for schemas that are written in its dialect already.
+/// The server's names of types, for schemas that already use `bsonType`.
 const BSON_TYPES: [&str; 21] = [
     "double",
     "string",
@@ -164,7 +164,7 @@ pub(super) fn translate(
                 to.lose(spot, key, "not a whole number from 0 on");
                 return;
             };
-            // Every stored document has one more field than the schema knows of.
+            // Every stored document has an `_id`, which the schema may not list.
             if spot.top && key.ends_with("Properties") && !names_id(members) {
                 n = n.saturating_add(1);
             }
@@ -183,7 +183,7 @@ pub(super) fn translate(
         },
         "required" => required(to, spot, value, parts),
         "properties" | "patternProperties" | "additionalProperties" => {
-            // The three decide together, at the first of them.
+            // These three keywords are translated together, when the first of them is reached.
             let first = ["properties", "patternProperties", "additionalProperties"]
                 .into_iter()
                 .find(|name| members.contains_key(*name));
@@ -213,7 +213,7 @@ fn listed(value: &Value) -> Vec<&Value> {
     }
 }
 
-/// The server's types for those of JSON; none if one of them is no type.
+/// Returns the server's types for JSON types. Returns no types if one of them is unknown.
 pub(super) fn types(value: &Value) -> Vec<&'static str> {
     let mut kinds = Vec::new();
     for name in listed(value) {
@@ -257,7 +257,7 @@ fn insert_type(parts: &mut Parts, kinds: Bson) {
 fn insert_enum(parts: &mut Parts, values: &[Value]) {
     let mut kept: Vec<&Value> = Vec::new();
     for value in values {
-        // What no document can hold needs no mention.
+        // Values that no document can hold are dropped.
         if storable(value) && !kept.iter().any(|before| equal(before, value)) {
             kept.push(value);
         }
@@ -280,7 +280,8 @@ fn storable(value: &Value) -> bool {
     }
 }
 
-/// Equality as JSON Schema and the server see it: numbers by value, objects without order.
+/// Compares values as JSON Schema and the server do: numbers by value, objects regardless of field
+/// order.
 fn equal(a: &Value, b: &Value) -> bool {
     match (a, b) {
         (Value::Number(a), Value::Number(b)) => {
@@ -296,14 +297,14 @@ fn equal(a: &Value, b: &Value) -> bool {
     }
 }
 
-/// A value as a driver would write it: whole numbers in the narrowest type.
+/// Returns a value as a driver would write it. Integers get the narrowest type.
 pub(super) fn bson(value: &Value) -> Bson {
     match value {
         Value::Null => Bson::Null,
         Value::Bool(value) => Bson::Boolean(*value),
         Value::Number(n) => match (n.as_i64(), n.as_f64()) {
             (Some(n), _) => whole(n),
-            // Up to 2^53 nothing is lost.
+            // Doubles represent all integers up to 2^53 exactly.
             (None, Some(n)) if n.fract() == 0.0 && n.abs() <= 9_007_199_254_740_992.0 => {
                 whole(n as i64)
             }
@@ -326,7 +327,8 @@ fn natural(value: &Value) -> Option<u64> {
     Some(value.as_u64().unwrap_or(n as u64))
 }
 
-/// Two keywords in newer drafts, a keyword and a flag in draft 4 and on the server.
+/// Translates a bound. Newer drafts have two keywords for it; draft 4 and the server have a keyword
+/// and a flag.
 fn bound(
     to: &mut Translator<'_>,
     spot: Spot<'_>,
@@ -449,7 +451,8 @@ fn dependencies(
     }
 }
 
-/// Elements by position come first: `prefixItems`, or a list under `items` in older drafts.
+/// Translates the elements of an array. Elements with a fixed position come from `prefixItems`, or
+/// from a list under `items` in older drafts.
 fn items(
     to: &mut Translator<'_>,
     spot: Spot<'_>,
@@ -459,7 +462,7 @@ fn items(
 ) {
     let prefix =
         members.get("prefixItems").and_then(Value::as_array).filter(|list| !list.is_empty());
-    // The two decide together, at `prefixItems` if it says anything.
+    // Both keywords are translated together, at `prefixItems` if it is not empty.
     if key == "items" && prefix.is_some() {
         return;
     }
@@ -511,7 +514,8 @@ fn items(
     }
 }
 
-/// Like the rest of the elements, where it is certain which those are.
+/// Translates `unevaluatedItems` if it is certain which elements it covers. It is then equivalent
+/// to a rule for all remaining elements.
 fn unevaluated_items(
     to: &mut Translator<'_>,
     spot: Spot<'_>,
@@ -551,7 +555,7 @@ fn unevaluated_items(
     }
 }
 
-/// An array some element of which matches: not one whose elements all do not.
+/// Translates `contains` as "not every element fails to match".
 fn contains(
     to: &mut Translator<'_>,
     spot: Spot<'_>,

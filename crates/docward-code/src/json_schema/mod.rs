@@ -1,9 +1,14 @@
-//! JSON Schema, drafts 4 to 2020-12, in the server's dialect of draft 4. The file of a model is the
-//! schema itself, a `$jsonSchema` as MongoDB takes it, a bare set of definitions, or an OpenAPI document.
+//! Translates JSON Schema, drafts 4 to 2020-12, to the server's dialect of draft 4. The input is
+//! one of these:
 //!
-//! Whole numbers are `["int", "long"]`: this is what drivers write for them. JSON has one type of numbers,
-//! so `1.0` is an integer there; a double of that value is refused here, because in a database it is a
-//! value of another type.
+//! - the schema itself
+//! - a `$jsonSchema` document for MongoDB
+//! - a set of definitions
+//! - an OpenAPI document
+//!
+//! Integers become `["int", "long"]`, because drivers write them in these types. JSON has a single
+//! number type, so `1.0` is an integer there. The generated schema refuses a double with that
+//! value, because a double is a different type in a database.
 
 mod keywords;
 mod names;
@@ -21,7 +26,7 @@ use positions::Positions;
 use refs::{Refs, escaped};
 use translate::Translator;
 
-/// Keywords that name or describe a schema without saying anything of values.
+/// Keywords that name or describe a schema and do not restrict values.
 const SILENT: [&str; 9] = [
     "$schema",
     "$id",
@@ -36,7 +41,7 @@ const SILENT: [&str; 9] = [
 
 pub(crate) fn read(text: &str) -> Imported {
     let mut imported = Imported::default();
-    // A mark of byte order is no part of JSON, but editors write it.
+    // A byte order mark is not part of JSON, but some editors write it.
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let value: Value = match serde_json::from_str(text) {
         Ok(value) => value,
@@ -69,7 +74,7 @@ pub(crate) fn read(text: &str) -> Imported {
     imported
 }
 
-/// Where the schemas of documents start.
+/// Returns the pointers of the schemas that describe documents.
 fn starts(value: &Value, problems: &mut Vec<String>) -> Vec<String> {
     let object = match value {
         Value::Object(object) => object,
@@ -105,7 +110,7 @@ fn starts(value: &Value, problems: &mut Vec<String>) -> Vec<String> {
     found
 }
 
-/// Those schemas of a set that can be about documents.
+/// Returns the schemas of a set that can describe documents.
 fn listed(value: &Value, at: &str) -> Vec<String> {
     let set = value.pointer(at).and_then(Value::as_object);
     let about_objects = |schema: &Map<String, Value>| match schema.get("type") {
@@ -134,7 +139,8 @@ fn model(value: &Value, at: &str, refs: &Refs, positions: &Positions) -> Model {
     model
 }
 
-/// The name: of the definition, the title, the last part of the identifier.
+/// Returns the name of a model: the name of the definition, the title, or the last part of the
+/// identifier.
 fn name(value: &Value, at: &str) -> String {
     let schema = value.pointer(at);
     let text = |key: &str| schema.and_then(|schema| schema.get(key)).and_then(Value::as_str);

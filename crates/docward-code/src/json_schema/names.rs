@@ -1,4 +1,5 @@
-//! Fields by name: what is said of those that are named, of those that match, and of all others.
+//! Translates restrictions on fields by name: named fields, fields that match a pattern, and all
+//! others.
 
 use std::collections::BTreeSet;
 
@@ -13,7 +14,8 @@ use super::{
     translate::{Parts, Spot, Translator, never},
 };
 
-/// Keywords whose schemas are about the same value, and see its fields and elements, too.
+/// Keywords whose schemas apply to the same value and therefore also evaluate its fields and
+/// elements.
 pub(super) const IN_PLACE: [&str; 10] = [
     "$ref",
     "$dynamicRef",
@@ -27,7 +29,8 @@ pub(super) const IN_PLACE: [&str; 10] = [
     "dependentSchemas",
 ];
 
-/// `properties`, `patternProperties` and `additionalProperties`, which depend on each other.
+/// Translates `properties`, `patternProperties` and `additionalProperties`, which depend on each
+/// other.
 pub(super) fn fields(
     to: &mut Translator<'_>,
     spot: Spot<'_>,
@@ -92,7 +95,7 @@ pub(super) fn fields(
     }
 }
 
-/// Restrictions of names, where a pattern or a list can say the same.
+/// Translates restrictions on names if a pattern or a list can express them.
 pub(super) fn property_names(
     to: &mut Translator<'_>,
     spot: Spot<'_>,
@@ -168,19 +171,19 @@ pub(super) fn property_names(
     }
 }
 
-/// What certainly was looked at, before the rest is.
+/// The fields that are certainly evaluated by other keywords.
 #[derive(Default)]
 struct Seen {
     all: bool,
     uncertain: bool,
     names: Vec<String>,
     patterns: Vec<String>,
-    /// Pointers of schemas that were looked into.
+    /// The pointers of the schemas that were visited.
     visited: BTreeSet<String>,
 }
 
-/// `unevaluatedProperties`, where it is certain which fields those are: beside nothing, or beside schemas
-/// that hold in any case.
+/// Translates `unevaluatedProperties` if it is certain which fields it covers. This is certain if
+/// it stands alone, or beside schemas that always apply.
 pub(super) fn unevaluated(
     to: &mut Translator<'_>,
     spot: Spot<'_>,
@@ -200,7 +203,7 @@ pub(super) fn unevaluated(
         to.lose(spot, key, "which fields it is about is decided while validating");
         return;
     }
-    // Beside nothing else it is `additionalProperties`.
+    // If it stands alone, it is equivalent to `additionalProperties`.
     let alone = !IN_PLACE.iter().any(|key| members.contains_key(*key));
     if alone
         && seen.names.iter().all(|name| is_nameable(name))
@@ -238,7 +241,7 @@ pub(super) fn unevaluated(
     parts.beside.push(out);
 }
 
-/// What is said of all other fields.
+/// Returns the rule for all other fields.
 fn rest_of(to: &mut Translator<'_>, spot: Spot<'_>, key: &str) -> Bson {
     let at = format!("{}/{key}", spot.at);
     let path = crate::draft::join(spot.path, "*");

@@ -1,5 +1,5 @@
-//! Where the members of a JSON text stand. The text is known to be valid, so this only has to find its
-//! way; the parser that checked it keeps no places.
+//! Finds the positions of the members of a JSON text. The parser that validated the text does not
+//! record positions, so this pass can assume valid input.
 
 use std::collections::HashMap;
 
@@ -8,7 +8,7 @@ use docward_source::place::Places;
 
 use super::refs::escaped;
 
-/// Places by JSON pointer.
+/// Positions by JSON pointer.
 pub(super) struct Positions {
     places: HashMap<String, Place>,
 }
@@ -20,7 +20,8 @@ impl Positions {
         Self { places: scanner.places }
     }
 
-    /// The place of a member (of its name) or element; the start of the text if it is not known.
+    /// Returns the position of a member's name or of an element. Returns the start of the text if
+    /// it is not known.
     pub(super) fn at(&self, pointer: &str) -> Place {
         self.places.get(pointer).copied().unwrap_or(Place { line: 1, column: 1 })
     }
@@ -63,7 +64,7 @@ impl Scanner<'_> {
                             let name: String = serde_json::from_str(&self.text[start..self.at])
                                 .unwrap_or_default();
                             let inner = format!("{pointer}/{}", escaped(&name));
-                            // The last of several members with one name is the one that counts.
+                            // If several members have the same name, the last one counts.
                             self.places.insert(inner.clone(), self.marks.at(start));
                             if self.peek() == Some(b':') {
                                 self.at += 1;

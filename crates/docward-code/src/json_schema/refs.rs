@@ -1,19 +1,21 @@
-//! References within one document: pointers, anchors and identifiers. Other documents are not looked up.
+//! Resolves references within one document: pointers, anchors and identifiers. Docward does not
+//! read other documents.
 
 use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-/// Members that hold values, not schemas: what looks like an identifier in there is none.
+/// Members that hold values and not schemas. Their contents cannot declare identifiers.
 const VALUES: [&str; 4] = ["enum", "const", "default", "examples"];
 
-/// What the schemas of a document are called.
+/// The identifiers of the schemas of a document.
 pub(super) struct Refs {
-    /// Resources: address to pointer. The document itself has the empty address, too.
+    /// The pointer of each resource, by its address. The document itself also has the empty
+    /// address.
     resources: BTreeMap<String, String>,
-    /// Address, `#`, anchor to pointer.
+    /// The pointer of each anchor. The key is the address, `#` and the anchor.
     anchors: BTreeMap<String, String>,
-    /// Drafts before 2019-09 ignore what stands beside a reference.
+    /// Whether keywords beside a reference are ignored, as in drafts before 2019-09.
     pub(super) lonely: bool,
 }
 
@@ -48,7 +50,7 @@ impl Refs {
                         own = joined(base, address);
                         self.resources.entry(own.clone()).or_insert_with(|| at.to_owned());
                     }
-                    // Drafts before 2019-09 write anchors this way.
+                    // Drafts before 2019-09 declare anchors with `$id`.
                     if !fragment.is_empty() {
                         self.anchors.entry(format!("{own}#{fragment}")).or_insert(at.to_owned());
                     }
@@ -68,7 +70,7 @@ impl Refs {
         }
     }
 
-    /// The pointer that `reference`, written at `at`, leads to.
+    /// Returns the pointer that `reference` resolves to if it is written at `at`.
     pub(super) fn resolve(&self, root: &Value, at: &str, reference: &str) -> Option<String> {
         let base = self.base(at);
         let (address, fragment) = reference.split_once('#').unwrap_or((reference, ""));
@@ -85,8 +87,8 @@ impl Refs {
         root.pointer(&pointer).is_some().then_some(pointer)
     }
 
-    /// Where a dynamic reference leads. With a single resource that is where it points to; with several it
-    /// depends on the way that validation took.
+    /// Returns the target of a dynamic reference. With a single resource, it is the target of an
+    /// ordinary reference. With several, it depends on which schemas the validation has entered.
     pub(super) fn resolve_dynamic(
         &self,
         root: &Value,
@@ -99,7 +101,7 @@ impl Refs {
         self.resolve(root, at, reference)
     }
 
-    /// The address of the innermost resource around a pointer.
+    /// Returns the address of the innermost resource around a pointer.
     fn base(&self, at: &str) -> &str {
         let inside = |pointer: &str| {
             pointer.is_empty()
@@ -113,7 +115,7 @@ impl Refs {
             .map_or("", |(address, _)| address)
     }
 
-    /// All references: where each stands, and where it leads.
+    /// Returns all references: the position and the target of each.
     pub(super) fn all(&self, root: &Value) -> Vec<(String, String)> {
         let mut found = Vec::new();
         let mut stack = vec![(root, String::new())];
@@ -144,12 +146,12 @@ impl Refs {
     }
 }
 
-/// A name as part of a pointer.
+/// Returns a name with the escapes that a pointer needs.
 pub(super) fn escaped(name: &str) -> String {
     name.replace('~', "~0").replace('/', "~1")
 }
 
-/// A fragment without its percent signs.
+/// Returns a fragment with its percent escapes decoded.
 fn decoded(fragment: &str) -> String {
     let bytes = fragment.as_bytes();
     let mut out = Vec::with_capacity(bytes.len());
@@ -170,7 +172,7 @@ fn decoded(fragment: &str) -> String {
     String::from_utf8_lossy(&out).into_owned()
 }
 
-/// A reference to another address, made absolute as far as that is possible.
+/// Returns the absolute form of a reference, as far as it can be resolved.
 fn joined(base: &str, reference: &str) -> String {
     let scheme = |text: &str| {
         text.find(':').filter(|colon| {

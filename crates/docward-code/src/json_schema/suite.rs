@@ -1,13 +1,13 @@
-//! The translation against the test suite of JSON Schema, and against small cases of our own. The suite is
-//! not part of the repository: `DOCWARD_JSON_SCHEMA_SUITE=…/tests/draft2020-12 cargo test -p docward-code
-//! --lib suite -- --ignored --nocapture` prints how many verdicts agree.
+//! Tests the translation against the test suite of JSON Schema and against small cases of our own.
+//! The suite is not part of the repository. `DOCWARD_JSON_SCHEMA_SUITE=…/tests/draft2020-12 cargo
+//! test -p docward-code --lib suite -- --ignored --nocapture` prints how many verdicts agree.
 
 use bson::doc;
 use serde_json::Value;
 
 use super::{Positions, Refs, Translator, keywords::bson};
 
-/// The schema of `{v: …}`, and how many restrictions it leaves out.
+/// Returns the schema of `{v: …}`, and how many restrictions it leaves out.
 fn translated(schema: &Value) -> (bson::Document, usize) {
     let text = schema.to_string();
     let (refs, positions) = (Refs::of(schema), Positions::of(&text));
@@ -22,7 +22,7 @@ fn compiled(schema: &bson::Document) -> docward_schema::Schema {
     docward_schema::Schema::compile(&bytes).unwrap_or_else(|fault| panic!("{fault}: {schema}"))
 }
 
-/// The verdict about an instance; none if no document can hold it.
+/// Returns the verdict about an instance, or `None` if no document can hold it.
 fn verdict(schema: &docward_schema::Schema, instance: &Value) -> Option<bool> {
     let bytes = doc! { "v": bson(instance) }.to_vec().ok()?;
     schema.accepts(&bytes).ok()
@@ -49,7 +49,7 @@ fn verdicts_stay_the_same() {
 #[expect(clippy::print_stdout, reason = "run by hand, for its figures")]
 fn the_suite() {
     let folder = std::env::var("DOCWARD_JSON_SCHEMA_SUITE").expect("the folder of a draft");
-    // Schemas of older drafts do not say which they are of.
+    // Schemas of older drafts do not name their draft.
     let old = folder.rsplit('/').next().and_then(|name| name.strip_prefix("draft"));
     let draft = old
         .filter(|name| name.len() == 1)

@@ -1,6 +1,6 @@
-//! One schema into another: what each keyword becomes. Leaving a restriction out makes a schema accept
-//! more; inside `not`, `oneOf` and `if` it would make it accept less, so these are given up as a whole when
-//! something inside them was lost.
+//! Translates one schema, keyword by keyword. A schema that loses a restriction accepts more
+//! documents. Inside `not`, `oneOf` and `if`, it would accept fewer. These keywords are therefore
+//! dropped completely if something inside them was lost.
 
 use bson::{Bson, Document, doc};
 use serde_json::{Map, Value};
@@ -17,9 +17,10 @@ use super::{
     refs::{Refs, escaped},
 };
 
-/// A level of JSON Schema can become four of the server's, and those are limited.
+/// The maximum depth of the input. The server limits nesting, and one level of JSON Schema can
+/// become four levels there.
 const MAX_DEPTH: usize = 20;
-/// References can multiply a schema without end.
+/// The maximum number of parts. References can multiply a schema without bound.
 const MAX_PARTS: usize = 20_000;
 
 pub(super) struct Translator<'v> {
@@ -27,30 +28,30 @@ pub(super) struct Translator<'v> {
     pub(super) refs: &'v Refs,
     positions: &'v Positions,
     pub(super) draft: Draft,
-    /// Pointers of references that are being followed.
+    /// The pointers of the references that are being followed.
     open: Vec<String>,
     depth: usize,
     parts: usize,
-    /// How many restrictions were lost so far.
+    /// The number of restrictions lost so far.
     lost: usize,
 }
 
-/// Where a schema applies.
+/// The place where a schema applies.
 #[derive(Clone, Copy)]
 pub(super) struct Spot<'p> {
-    /// Pointer into the text.
+    /// The JSON pointer of the schema in the text.
     pub(super) at: &'p str,
-    /// Path of the value.
+    /// The path of the value.
     pub(super) path: &'p str,
-    /// Whether the value is the document itself, which has an `_id` whatever the schema says.
+    /// Whether the value is the whole document, which always has an `_id`.
     pub(super) top: bool,
 }
 
-/// What one schema becomes.
+/// The translation of one schema.
 #[derive(Default)]
 pub(super) struct Parts {
     pub(super) own: Document,
-    /// What cannot stand beside the rest.
+    /// Schemas that cannot be merged with the others and are combined under `allOf`.
     pub(super) beside: Vec<Document>,
 }
 
@@ -68,13 +69,13 @@ impl<'v> Translator<'v> {
         }
     }
 
-    /// The schema of documents that starts at a pointer.
+    /// Returns the translated schema of documents at a pointer.
     pub(super) fn document(&mut self, at: &str) -> Document {
         self.open.push(at.to_owned());
         self.node(Spot { at, path: "", top: true })
     }
 
-    /// The schema of a value that starts at a pointer.
+    /// Returns the translated schema of a value at a pointer.
     #[cfg(test)]
     pub(super) fn value(&mut self, at: &str) -> Document {
         self.open.push(at.to_owned());
@@ -85,7 +86,7 @@ impl<'v> Translator<'v> {
         self.positions.at(at)
     }
 
-    /// Notes a restriction that is lost.
+    /// Records a lost restriction.
     pub(super) fn lose(&mut self, spot: Spot<'_>, key: &str, why: impl Into<String>) {
         self.lost += 1;
         let place = self.place(&format!("{}/{}", spot.at, escaped(key)));
@@ -120,13 +121,13 @@ impl<'v> Translator<'v> {
         out
     }
 
-    /// A schema below a keyword of this one, about the same value.
+    /// Translates a subschema that applies to the same value.
     pub(super) fn same_value(&mut self, spot: Spot<'_>, keyword: &str) -> Document {
         let at = format!("{}/{keyword}", spot.at);
         self.node(Spot { at: &at, ..spot })
     }
 
-    /// A schema that has to be carried over completely or not at all.
+    /// Translates a subschema, or returns `None` if any restriction would be lost.
     fn exact(&mut self, spot: Spot<'_>, keyword: &str) -> Option<Document> {
         let before = self.lost;
         let out = self.same_value(spot, keyword);
@@ -165,7 +166,7 @@ impl<'v> Translator<'v> {
                     }
                 }
                 "if" => self.condition(spot, members, &mut parts),
-                // Read together with others.
+                // These keywords are translated together with others.
                 "then" | "else" | "minContains" | "additionalItems" | "$ref" | "$recursiveRef"
                 | "$dynamicRef" | "nullable" => {}
                 "$schema" => {
@@ -294,7 +295,8 @@ impl<'v> Translator<'v> {
         }
     }
 
-    /// The schemas of fields, and the names that cannot be spoken of.
+    /// Translates the schemas of fields. Also returns the names that the server's schemas cannot
+    /// express.
     pub(super) fn fields(
         &mut self,
         spot: Spot<'_>,
@@ -324,7 +326,7 @@ impl<'v> Translator<'v> {
         out
     }
 
-    /// A pattern for the server.
+    /// Translates a pattern for the server.
     pub(super) fn pattern(&mut self, spot: Spot<'_>, key: &str, source: &str) -> Option<String> {
         match pattern::ecma(source, "") {
             Ok(pattern) => Some(pattern),
@@ -336,15 +338,15 @@ impl<'v> Translator<'v> {
     }
 }
 
-/// Nothing is valid.
+/// Returns a schema that no value matches.
 pub(super) fn never() -> Document {
     doc! { "not": {} }
 }
 
-/// One document, keys in their fixed order.
+/// Returns the translation as one document with keys in a fixed order.
 fn assembled(parts: Parts) -> Document {
     let Parts { mut own, mut beside } = parts;
-    // A lone reference is its target, under its own title if it has one.
+    // A lone reference is replaced by its target. A title beside the reference is kept.
     if beside.len() == 1 && own.keys().all(|key| key == "title" || key == "description") {
         let mut target = beside.remove(0);
         for (key, value) in own {

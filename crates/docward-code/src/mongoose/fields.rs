@@ -1,9 +1,9 @@
-//! Fields of Mongoose schemas: types and options.
+//! Reads fields of Mongoose schemas: types and options.
 //!
-//! Null is accepted wherever a field is not required, elements of arrays included: Mongoose stores it and
-//! its casts let it pass. Numbers are `int`, `long` or `double`: the driver writes a whole number of 32
-//! bits as `int` and every other as `double`, and values that were incremented elsewhere may be `long`. A
-//! decimal never comes out of `Number`, so it is not accepted.
+//! Null is accepted for every field that is not required, including array elements. Mongoose stores
+//! null, and its casts do not change it. Numbers are `int`, `long` or `double`. The driver writes
+//! 32-bit integers as `int` and all other numbers as `double`; increments by other programs can
+//! produce `long`. `Number` never produces a decimal, so decimals are not accepted.
 
 use tree_sitter::Node;
 
@@ -19,10 +19,10 @@ use super::{
     script::{self, Entry, bare},
 };
 
-/// What Mongoose's `Number` is in the database.
+/// The database types of Mongoose's `Number`.
 pub(super) const NUMBER: [&str; 3] = ["int", "long", "double"];
 
-/// A field, and whether documents have it.
+/// A field, and whether every document has it.
 pub(super) struct Field {
     pub(super) shape: Shape,
     pub(super) required: bool,
@@ -35,7 +35,7 @@ impl Field {
 }
 
 impl<'t> Reader<'t> {
-    /// The fields that an object literal declares.
+    /// Returns the fields that an object literal declares.
     pub(super) fn definition(
         &self,
         draft: &mut Draft,
@@ -55,7 +55,7 @@ impl<'t> Reader<'t> {
             }
             let inner = join(path, &name);
             draft.field(&inner, place);
-            // `a.b` declares `a`, too.
+            // `a.b` also declares `a`.
             for (dot, _) in name.match_indices('.') {
                 draft.field(&join(path, &name[..dot]), place);
             }
@@ -64,7 +64,7 @@ impl<'t> Reader<'t> {
         }
     }
 
-    /// What is said of one field.
+    /// Reads the declaration of one field.
     pub(super) fn field(&self, draft: &mut Draft, value: Node<'t>, path: &str) -> Field {
         let node = self.script.resolve(value);
         if node.kind() == "object" {
@@ -78,8 +78,8 @@ impl<'t> Reader<'t> {
         Field::optional(self.kind(draft, value, path))
     }
 
-    /// The `type` of an object literal that declares one field. One that has a `type` itself is a field
-    /// of that name instead.
+    /// Returns the `type` option of an object literal that declares one field. If the value of
+    /// `type` itself has a `type`, the literal declares a nested field of that name.
     pub(super) fn declared_type(&self, object: Node<'t>) -> Option<Node<'t>> {
         let kind = self.script.option(object, "type")?;
         let resolved = self.script.resolve(kind);
@@ -93,12 +93,12 @@ impl<'t> Reader<'t> {
             self.definition(draft, object, path, &mut shape);
             shape
         });
-        // Fields of a nested object are fields of the document: required ones are there in any case.
+        // Mongoose checks the required fields of a nested object even if the object is missing.
         let required = !shape.required.is_empty();
         Field { shape: if required { shape } else { shape.or_null() }, required }
     }
 
-    /// A type, however it is written.
+    /// Reads a type in any notation.
     pub(super) fn kind(&self, draft: &mut Draft, value: Node<'t>, path: &str) -> Shape {
         let place = self.place(value);
         draft.deeper(path, place, |draft| self.kind_inside(draft, value, path))
@@ -147,11 +147,11 @@ impl<'t> Reader<'t> {
         }
     }
 
-    /// An element of an array.
+    /// Reads the type of an array element.
     fn element(&self, draft: &mut Draft, element: Node<'t>, path: &str) -> Shape {
         let resolved = self.script.resolve(element);
         if resolved.kind() == "object" && self.declared_type(resolved).is_none() {
-            // An object in an array is a schema of its own, with an `_id`.
+            // Mongoose treats an object in an array as a separate schema with an `_id`.
             let mut shape = Shape::object();
             shape.set_property("_id", Shape::of(&["objectId"]));
             self.definition(draft, resolved, path, &mut shape);
@@ -192,8 +192,8 @@ impl<'t> Reader<'t> {
         Shape::default()
     }
 
-    /// A field in the form `{ type: …, required: …, … }`. The type may come from elsewhere, as NestJS
-    /// takes it from the annotation.
+    /// Reads a field in the form `{ type: …, required: …, … }`. With NestJS, the type comes from
+    /// the annotation.
     pub(super) fn with_options(
         &self,
         draft: &mut Draft,
@@ -253,19 +253,19 @@ impl<'t> Reader<'t> {
                 "get" | "set" | "transform" | "cast" => {
                     draft.noted(path, what(), "decided by code", place);
                 }
-                // How values are changed, found and shown; not what is stored.
+                // These options do not affect stored values.
                 _ => {}
             }
         }
         if required {
-            // Mongoose takes an empty text for a missing one.
+            // Mongoose treats an empty string as a missing one.
             if shape.types == ["string"] && shape.enumeration.is_empty() {
                 shape.set_min_size(1);
             }
             shape.null = false;
             Field { shape, required }
         } else {
-            // An empty text is not matched against anything.
+            // Mongoose does not match patterns against an empty string.
             for pattern in &mut shape.patterns {
                 let flags = pattern.strip_prefix("(?").and_then(|rest| rest.split_once(')'));
                 *pattern = match flags {
@@ -279,7 +279,8 @@ impl<'t> Reader<'t> {
         }
     }
 
-    /// `schema.path('a.b').required(true)`: what is said of a field apart from its declaration.
+    /// Applies a call such as `schema.path('a.b').required(true)`, which changes a field after its
+    /// declaration.
     pub(super) fn said_of_path(
         &self,
         draft: &mut Draft,
@@ -305,7 +306,7 @@ impl<'t> Reader<'t> {
                 None => draft.loosened(&at, what, "decided by code", place),
             },
             "validate" => draft.loosened(&at, "validate", "decided by code", place),
-            // `schema.path('name', Number)` declares it anew.
+            // `schema.path('name', Number)` replaces the declaration.
             "path" => {
                 if let Some(kind) = arguments.get(1) {
                     let field = self.field(draft, *kind, &at);
@@ -315,7 +316,7 @@ impl<'t> Reader<'t> {
             "enum" | "min" | "max" | "match" | "minlength" | "minLength" | "maxlength"
             | "maxLength" => {
                 draft.loosened(&at, what, "said apart from the field; say it there", place);
-                // It stands for what the field says.
+                // The call overrides the option in the declaration.
                 if let Some(field) = found(shape, name) {
                     match method {
                         "enum" => field.enumeration.clear(),
@@ -334,7 +335,7 @@ impl<'t> Reader<'t> {
             "discriminator" => {
                 let why = "elements of several kinds; only what they share is described";
                 draft.loosened(&at, what, why, place);
-                // Objects there, or elements of a list, have fields that are not listed.
+                // Objects at this path, or elements of a list, have fields that are not listed.
                 if let Some(field) = found(shape, name) {
                     match &mut field.items {
                         Items::Each(each) => each.rest = Rest::Open,
@@ -346,7 +347,7 @@ impl<'t> Reader<'t> {
         }
     }
 
-    /// `true`, or `[true, message]`, or a mere message.
+    /// Reads `true`, `[true, message]`, or just a message.
     fn flag(&self, value: Node<'t>) -> Option<bool> {
         let node = self.first_of(value);
         match self.script.literal(node)? {
@@ -357,7 +358,7 @@ impl<'t> Reader<'t> {
         }
     }
 
-    /// The value of `[value, message]` and `{ value, message }`, and of a plain value.
+    /// Returns the value of `[value, message]` and `{ value, message }`, or a plain value itself.
     fn first_of(&self, value: Node<'t>) -> Node<'t> {
         let node = self.script.resolve(value);
         match node.kind() {
@@ -407,16 +408,14 @@ fn is_number(value: &bson::Bson) -> bool {
     matches!(value, bson::Bson::Int32(_) | bson::Bson::Int64(_) | bson::Bson::Double(_))
 }
 
-/// Puts a field where its name says: `a.b` is `b` inside `a`.
-/// Makes a field required, or no longer so.
-/// What is said of the values at a path.
+/// Returns the shape of the field at a path. `a.b` means `b` inside `a`.
 fn found<'s>(shape: &'s mut Shape, name: &str) -> Option<&'s mut Shape> {
     let (outer, rest) = name.split_once('.').unwrap_or((name, ""));
     let (_, inner) = shape.properties.iter_mut().find(|(known, _)| known == outer)?;
     if rest.is_empty() { Some(inner) } else { found(inner, rest) }
 }
 
-/// Takes a field out.
+/// Removes the field at a path.
 pub(super) fn take_out(shape: &mut Shape, name: &str) {
     let (outer, leaf) = match name.rsplit_once('.') {
         Some((outer, leaf)) => (found(shape, outer), leaf),
@@ -438,7 +437,7 @@ fn set_required(shape: &mut Shape, name: &str, flag: bool) {
     };
     match rest {
         Some(rest) => set_required(inner, rest, flag),
-        // Mongoose takes an empty text for a missing one.
+        // Mongoose treats an empty string as a missing one.
         None if flag && inner.types == ["string"] && inner.enumeration.is_empty() => {
             inner.set_min_size(1);
         }
@@ -458,7 +457,7 @@ pub(super) fn insert(into: &mut Shape, name: &str, field: Field) {
     match name.split_once('.') {
         None => {
             into.set_property(name, field.shape);
-            // What is declared again is as it is declared last.
+            // The last declaration of a field wins.
             into.required.retain(|known| known != name);
             if field.required {
                 into.require(name);

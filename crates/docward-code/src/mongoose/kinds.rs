@@ -1,8 +1,9 @@
-//! Kinds of documents in one collection: `Base.discriminator('Special', schema)`.
+//! Reads discriminators, which store several kinds of documents in one collection:
+//! `Base.discriminator('Special', schema)`.
 //!
-//! Mongoose writes the kind into a field, `__t` unless the schema says otherwise, and gives documents of a
-//! kind the fields of its schema beside those of the base. What is said of a kind becomes a branch that
-//! holds for documents that name it; kinds of other files stay possible.
+//! Mongoose writes the kind into a field, `__t` by default. Documents of a kind have the fields of
+//! its schema and those of the base. Each kind becomes a branch that applies to documents with its
+//! name. Other files may declare more kinds, so other names stay allowed.
 
 use bson::Bson;
 use tree_sitter::Node;
@@ -16,7 +17,7 @@ use docward_source::syntax::{parts, quoted};
 use super::{Reader, Schema};
 
 impl<'t> Reader<'t> {
-    /// The schemas of kinds, which are no models of their own.
+    /// Returns the schema of a discriminator call. It is not a model of its own.
     pub(super) fn kind_of(&self, call: Node<'t>) -> Option<usize> {
         let function = call.child_by_field_name("function")?;
         if self.script.last_name(function) != Some("discriminator") {
@@ -26,7 +27,7 @@ impl<'t> Reader<'t> {
         Some(self.schema(*arguments.get(1)?)?.id)
     }
 
-    /// `model(…).discriminator(…)` in one expression.
+    /// Reads `model(…).discriminator(…)` in one expression.
     pub(super) fn kind_beside(&self, model: Node<'t>) -> Option<(&'t str, Node<'t>)> {
         let member = model.parent().filter(|parent| parent.kind() == "member_expression")?;
         let call = member.parent().filter(|parent| parent.kind() == "call_expression")?;
@@ -36,7 +37,7 @@ impl<'t> Reader<'t> {
             .map(|name| (name, call))
     }
 
-    /// Describes the kinds of a schema's documents.
+    /// Adds the kinds of a schema's documents to its shape.
     pub(super) fn with_kinds(
         &self,
         draft: &mut Draft,
@@ -50,11 +51,11 @@ impl<'t> Reader<'t> {
             self.open_to_kinds(draft, shape, options, path);
             return;
         }
-        // What a kind adds is not listed by the base.
+        // The base does not list the fields that a kind adds.
         shape.rest = Rest::Open;
         let key = key_option(options).and_then(|value| self.script.literal(value));
         let key = key.as_ref().and_then(Bson::as_str).unwrap_or("__t");
-        // Noted where the options of the schema are read.
+        // An invalid key is recorded where the options of the schema are read.
         if !is_nameable(key) {
             return;
         }
@@ -77,7 +78,7 @@ impl<'t> Reader<'t> {
             branch.types.clear();
             branch.rest = Rest::Open;
             branch.properties.retain(|(name, shape)| name != "_id" || shape.types != ["objectId"]);
-            // What the kind says of a field stands for what the base says.
+            // A field of the kind overrides the same field of the base.
             let again: Vec<String> = branch
                 .properties
                 .iter()
@@ -108,7 +109,8 @@ impl<'t> Reader<'t> {
         shape.any_of = branches;
     }
 
-    /// Leaves room for kinds that are declared elsewhere: who names the field of the kind has some.
+    /// Allows additional fields if the schema names a discriminator key. Its kinds are then
+    /// declared in other files.
     pub(super) fn open_to_kinds(
         &self,
         draft: &mut Draft,
@@ -122,7 +124,7 @@ impl<'t> Reader<'t> {
         draft.loosened(path, quoted("discriminatorKey"), why, self.place(value));
     }
 
-    /// What is written into the field: the third argument, or its `value`, or the name.
+    /// Returns the stored name of a kind: the third argument, its `value`, or the model name.
     fn kind_value(&self, arguments: &[Node<'t>]) -> Option<Bson> {
         let name = || self.script.literal(*arguments.first()?);
         let Some(third) = arguments.get(2).map(|node| self.script.resolve(*node)) else {
@@ -138,7 +140,7 @@ impl<'t> Reader<'t> {
     }
 }
 
-/// The value of `discriminatorKey`.
+/// Returns the value of `discriminatorKey`.
 fn key_option<'t>(options: &[(String, Node<'t>)]) -> Option<Node<'t>> {
     options.iter().rev().find(|(name, _)| name == "discriminatorKey").map(|(_, value)| *value)
 }

@@ -1,8 +1,8 @@
-//! Mongoose schemas in JavaScript and TypeScript: `new Schema({ … })` and the models made of them, and the
-//! decorated classes of NestJS, which become the same.
+//! Reads Mongoose schemas in JavaScript and TypeScript: `new Schema({ … })` and the models that use
+//! them. Decorated NestJS classes become the same schemas.
 //!
-//! A schema is closed only if it says `strict: 'throw'`: otherwise Mongoose drops fields it does not know
-//! without a word, and plugins and discriminators add theirs.
+//! A schema is closed only with `strict: 'throw'`. Otherwise Mongoose silently drops unknown
+//! fields, and plugins and discriminators add their own.
 
 mod fields;
 mod kinds;
@@ -26,13 +26,13 @@ use docward_source::{
 };
 use script::Script;
 
-/// Calls on a schema that change what documents look like, or what is valid.
+/// Calls on a schema that change its fields or its validation.
 const CALLS: [&str; 7] = ["virtual", "plugin", "pre", "loadClass", "path", "alias", "remove"];
 
 pub(crate) fn read(text: &str) -> Imported {
     let mut imported = Imported::default();
-    // The grammar that fits best is the one. TypeScript comes first: `model<User>(…)` is a comparison in
-    // JavaScript, without an error.
+    // Use the grammar with the fewest errors. TypeScript is tried first, because `model<User>(…)`
+    // is a valid comparison in JavaScript.
     let languages =
         [Language::TypeScript.grammar(), Language::Tsx.grammar(), Language::JavaScript.grammar()];
     let mut best: Option<(usize, Source<'_>)> = None;
@@ -63,23 +63,24 @@ struct Reader<'t> {
     script: Script<'t>,
 }
 
-/// A schema in the text.
+/// A schema in the source text.
 struct Schema<'t> {
-    /// Distinguishes it from others.
+    /// Distinguishes it from other schemas.
     id: usize,
     /// The variable that holds it.
     variable: Option<&'t str>,
     place: Place,
     definition: Option<Node<'t>>,
     options: Option<Node<'t>>,
-    /// The class it is made from, with NestJS.
+    /// With NestJS, the class that declares it.
     class: Option<Node<'t>>,
-    /// The name of the model made of it, which variables usually bear, too, and the one that does.
+    /// The name of its model, and the variable that holds the model. Usually these are the same.
     model: Option<String>,
     model_variable: Option<&'t str>,
-    /// Calls in a chain behind it.
+    /// Method calls that are chained to its constructor.
     chained: Vec<(&'t str, Node<'t>)>,
-    /// The schema it was copied from, and where in the text: what is said of that one later does not count.
+    /// The schema that it was copied from, and the position of the copy. Later calls on that schema
+    /// do not affect the copy.
     copied: Option<(Box<Schema<'t>>, usize)>,
 }
 
@@ -99,7 +100,7 @@ impl<'t> Schema<'t> {
         }
     }
 
-    /// Whether this file says which fields it has.
+    /// Whether this file declares its fields.
     fn is_written_out(&self) -> bool {
         self.definition.is_some() || self.class.is_some()
     }
@@ -110,7 +111,7 @@ impl<'t> Reader<'t> {
         self.script.source.place(node)
     }
 
-    /// The schema that an expression stands for.
+    /// Returns the schema that an expression evaluates to.
     fn schema(&self, value: Node<'t>) -> Option<Schema<'t>> {
         self.schema_within(value, 0)
     }
@@ -145,14 +146,14 @@ impl<'t> Reader<'t> {
                 ..Schema::new(node, variable, place)
             });
         }
-        // Most calls on a schema give it back: `new Schema({ … }).plugin(p)`.
+        // Most methods of a schema return the schema: `new Schema({ … }).plugin(p)`.
         if let Some((original, method)) = script::method(self.script.source, node)
             && node.kind() == "call_expression"
             && matches!(bare_kind(original), "new_expression" | "call_expression" | "identifier")
             && let Some(mut schema) = self.schema_within(original, hops + 1)
         {
             match method {
-                // Some of its fields, or all but some.
+                // The result has an unknown subset of the fields.
                 "pick" | "omit" => {
                     let options = schema.options;
                     return Some(Schema { options, ..Schema::new(node, variable, place) });
@@ -218,7 +219,7 @@ impl<'t> Reader<'t> {
             Walk::Into
         });
         models.extend(self.decorated_classes());
-        // Schemas that are exported for others to make models of.
+        // Exported schemas without a model: other files create models from them.
         for schema in loose {
             if used.contains(&schema.id) || schema.class.is_some() || self.is_part(&schema) {
                 continue;
@@ -232,12 +233,12 @@ impl<'t> Reader<'t> {
         models
     }
 
-    /// Whether another declaration mentions the variable of a schema.
+    /// Whether another declaration contains the variable of a schema.
     fn is_part(&self, schema: &Schema<'t>) -> bool {
         schema.variable.is_some_and(|variable| self.script.mentioned.contains(variable))
     }
 
-    /// A model out of `model('Name', schema, 'collection')`.
+    /// Reads the model in `model('Name', schema, 'collection')`.
     fn model(&self, call: Node<'t>) -> Option<(Model, usize)> {
         let function = script::bare(call.child_by_field_name("function")?);
         if self.script.last_name(function) != Some("model") {
@@ -265,7 +266,7 @@ impl<'t> Reader<'t> {
         literal.as_str().map(str::to_owned)
     }
 
-    /// `schema.set('option', value)`.
+    /// Returns the options in `schema.set('option', value)`.
     fn settings(&self, schema: &Schema<'t>) -> Vec<(String, Node<'t>)> {
         let calls = self.calls(schema, &["set"]);
         let set = calls.into_iter().filter_map(|(_, arguments, _)| {
@@ -275,7 +276,7 @@ impl<'t> Reader<'t> {
         set.collect()
     }
 
-    /// Calls of methods on the variable of a schema.
+    /// Returns the method calls on the variable of a schema.
     fn calls(
         &self,
         schema: &Schema<'t>,
@@ -313,7 +314,7 @@ impl<'t> Reader<'t> {
         draft.finish(name, collection, schema.place, shape)
     }
 
-    /// A schema that is named at `place`, inside another.
+    /// Reads a schema that is used at `place` inside another schema.
     fn sub_schema(
         &self,
         draft: &mut Draft,
@@ -328,7 +329,7 @@ impl<'t> Reader<'t> {
         draft.named(&name, path, place, |draft| self.body(draft, schema, path, false))
     }
 
-    /// The documents of a schema: what is declared, and what Mongoose adds.
+    /// Returns the shape of a schema's documents: declared fields, and fields that Mongoose adds.
     fn body(&self, draft: &mut Draft, schema: &Schema<'t>, path: &str, top: bool) -> Shape {
         let mut shape = Shape::object();
         if schema.definition.is_none() {
@@ -376,7 +377,7 @@ impl<'t> Reader<'t> {
                 _ => {}
             }
             self.call(draft, name, &arguments, call, path);
-            // Others add fields that are not described here.
+            // These calls add fields that the file does not declare.
             if matches!(name, "plugin" | "loadClass") {
                 shape.rest = Rest::Open;
             }
@@ -385,7 +386,7 @@ impl<'t> Reader<'t> {
         shape
     }
 
-    /// `schema.remove('name')`, or a list of names.
+    /// Reads `schema.remove('name')` or a list of names.
     fn removed(
         &self,
         draft: &mut Draft,
@@ -402,7 +403,7 @@ impl<'t> Reader<'t> {
         let Some(names) = names else {
             let what = quoted(&format!("remove({})", self.script.text(*first)));
             draft.loosened(path, what, "which fields are not written out", self.place(call));
-            // Any of them may be gone.
+            // The call may remove any of them.
             shape.required.clear();
             return;
         };
@@ -521,7 +522,7 @@ impl<'t> Reader<'t> {
     }
 }
 
-/// The kind of an expression without what stands around it.
+/// Returns the kind of an expression without enclosing parentheses and type assertions.
 fn bare_kind(node: Node<'_>) -> &'static str {
     script::bare(node).kind()
 }

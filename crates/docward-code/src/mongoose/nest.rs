@@ -1,4 +1,5 @@
-//! Classes of NestJS: `@Schema()` over a class, `@Prop()` over its fields, types from their annotations.
+//! Reads NestJS classes: `@Schema()` on a class, `@Prop()` on its fields, and types from their
+//! annotations.
 
 use tree_sitter::Node;
 
@@ -17,7 +18,7 @@ use super::{
 };
 
 impl<'t> Reader<'t> {
-    /// The models of classes under `@Schema()`.
+    /// Returns the models of classes with `@Schema()`.
     pub(super) fn decorated_classes(&self) -> Vec<Model> {
         let mut models = Vec::new();
         for (name, class) in &self.script.classes {
@@ -44,7 +45,7 @@ impl<'t> Reader<'t> {
         self.script.classes.iter().filter(|(other, _)| **other != name).any(|(_, class)| {
             self.props(*class).iter().any(|(_, _, field)| {
                 let text = self.script.text(*field);
-                // References name the class they lead to, too.
+                // References also name the class that they refer to.
                 !text.contains("ref:")
                     && text
                         .split(|c: char| !c.is_alphanumeric() && c != '_')
@@ -71,7 +72,7 @@ impl<'t> Reader<'t> {
         Some(self.script.resolve(first))
     }
 
-    /// Name, decorator and declaration of each field under `@Prop()`.
+    /// Returns name, decorator and declaration of each field with `@Prop()`.
     fn props(&self, class: Node<'t>) -> Vec<(Node<'t>, Node<'t>, Node<'t>)> {
         let members = class.child_by_field_name("body").map(parts).unwrap_or_default();
         let fields = members.into_iter().filter(|member| {
@@ -87,7 +88,7 @@ impl<'t> Reader<'t> {
             .collect()
     }
 
-    /// The documents of a class that is named at `place`.
+    /// Reads the documents of a class that is named at `place`.
     pub(super) fn class(
         &self,
         draft: &mut Draft,
@@ -161,7 +162,7 @@ impl<'t> Reader<'t> {
         }
     }
 
-    /// The type that the annotation of a field stands for.
+    /// Reads the type in the annotation of a field.
     fn annotated(&self, draft: &mut Draft, field: Node<'t>, path: &str) -> Shape {
         let annotation =
             field.child_by_field_name("type").and_then(|node| parts(node).first().copied());

@@ -1,7 +1,7 @@
-//! Names of collections, as Mongoose makes them from names of models: lower case and plural, by its own
-//! rules, the first that fits.
+//! Derives collection names from model names as Mongoose does: lower case, and plural by the first
+//! of its rules that matches.
 
-/// Words without a plural of their own.
+/// Words without a separate plural.
 const SAME: [&str; 27] = [
     "advice",
     "cooperation",
@@ -32,7 +32,7 @@ const SAME: [&str; 27] = [
     "status",
 ];
 
-/// The collection of a model.
+/// Returns the collection name of a model.
 pub(crate) fn collection(model: &str) -> String {
     let name = model.to_lowercase();
     if SAME.contains(&name.as_str()) {

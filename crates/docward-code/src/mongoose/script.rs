@@ -1,4 +1,4 @@
-//! JavaScript and TypeScript as far as declarations need it: what names stand for, and literal values.
+//! The parts of JavaScript and TypeScript that declarations need: bindings and literal values.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,23 +8,23 @@ use tree_sitter::Node;
 use crate::shape;
 use docward_source::syntax::{Source, Walk, part, parts};
 
-/// Names lead to names at most this often.
+/// The maximum number of names that are followed in a row.
 pub(super) const MAX_HOPS: usize = 8;
 
-/// A file and what its names stand for.
+/// A file and its bindings.
 pub(super) struct Script<'t> {
     pub(super) source: &'t Source<'t>,
-    /// Values of variables; of several with one name, the first.
+    /// The values of variables. If several have the same name, the first.
     bindings: BTreeMap<&'t str, Node<'t>>,
-    /// Enumerations of TypeScript.
+    /// TypeScript enumerations.
     enums: BTreeMap<&'t str, Node<'t>>,
     pub(super) classes: BTreeMap<&'t str, Node<'t>>,
-    /// The statements that export classes, which hold their decorators.
+    /// The export statements of classes, which contain their decorators.
     pub(super) exports: BTreeMap<usize, Node<'t>>,
-    /// Calls of methods on names: the name, the method, the call. `a.path(…).validate(…)` is
-    /// one of `path`.
+    /// Method calls on names: the name, the method, the call. `a.path(…).validate(…)` counts as a
+    /// call of `path`.
     pub(super) calls: Vec<(&'t str, &'t str, Node<'t>)>,
-    /// Names that stand in object literals and arrays, other than to be exported.
+    /// Names in object literals and arrays, except for exports.
     pub(super) mentioned: BTreeSet<&'t str>,
 }
 
@@ -92,7 +92,7 @@ impl<'t> Script<'t> {
         self.source.text_of(node)
     }
 
-    /// What a name or a wrapped expression stands for, as far as the file says.
+    /// Returns the value of a name or of a wrapped expression, as far as the file defines it.
     pub(super) fn resolve(&self, node: Node<'t>) -> Node<'t> {
         let mut node = node;
         for _ in 0..MAX_HOPS {
@@ -108,13 +108,13 @@ impl<'t> Script<'t> {
         node
     }
 
-    /// The variable that was given a value.
+    /// Returns the variable that a value is assigned to.
     pub(super) fn bound_to(&self, value: Node<'t>) -> Option<&'t str> {
         let found = self.bindings.iter().find(|(_, bound)| bare(**bound).id() == value.id());
         found.map(|(name, _)| *name)
     }
 
-    /// The last name of `a.b.c`.
+    /// Returns the last name of `a.b.c`.
     pub(super) fn last_name(&self, node: Node<'t>) -> Option<&'t str> {
         match node.kind() {
             "identifier" | "shorthand_property_identifier" | "type_identifier" => {
@@ -125,7 +125,7 @@ impl<'t> Script<'t> {
         }
     }
 
-    /// The members of an object literal; those of others that are spread into it included.
+    /// Returns the members of an object literal, including those of spread object literals.
     pub(super) fn entries(&self, object: Node<'t>) -> Vec<Entry<'t>> {
         let mut out = Vec::new();
         self.collect(object, &mut out, 0);
@@ -171,7 +171,7 @@ impl<'t> Script<'t> {
         }
     }
 
-    /// Members spread into an object from elsewhere.
+    /// Returns the expressions that are spread into an object and that the file does not define.
     pub(super) fn foreign_spreads(&self, object: Node<'t>) -> Vec<Node<'t>> {
         let spread = parts(object).into_iter().filter(|member| member.kind() == "spread_element");
         spread
@@ -192,12 +192,12 @@ impl<'t> Script<'t> {
         }
     }
 
-    /// The value of an option of an object literal.
+    /// Returns the value of an option of an object literal.
     pub(super) fn option(&self, object: Node<'t>, name: &str) -> Option<Node<'t>> {
         self.entries(object).into_iter().rev().find(|entry| entry.name == name).map(|e| e.value)
     }
 
-    /// A text.
+    /// Returns the value of a string expression.
     pub(super) fn string(&self, node: Node<'t>) -> Option<String> {
         match node.kind() {
             "string" => {
@@ -212,7 +212,7 @@ impl<'t> Script<'t> {
         }
     }
 
-    /// A value that is written out.
+    /// Returns the value of a literal.
     pub(super) fn literal(&self, node: Node<'t>) -> Option<Bson> {
         let node = self.resolve(node);
         match node.kind() {
@@ -229,7 +229,7 @@ impl<'t> Script<'t> {
         }
     }
 
-    /// `Role.Admin`, of an enumeration or of an object literal.
+    /// Reads `Role.Admin`, a member of an enumeration or of an object literal.
     fn enum_member(&self, node: Node<'t>) -> Option<Bson> {
         let object = node.child_by_field_name("object")?;
         let name = self.last_name(node)?;
@@ -249,7 +249,7 @@ impl<'t> Script<'t> {
             let (name, value) = match member.kind() {
                 "enum_assignment" => {
                     let name = member.child_by_field_name("name").and_then(|name| self.key(name));
-                    // Written out only: members of enumerations may lead back to this one.
+                    // Only literals: a member of an enumeration could refer to this one again.
                     let value = member
                         .child_by_field_name("value")
                         .filter(|v| matches!(v.kind(), "string" | "number" | "unary_expression"))
@@ -269,7 +269,7 @@ impl<'t> Script<'t> {
         out
     }
 
-    /// A list of values: an array, an enumeration, `Object.values(…)`, or `{ values: … }`.
+    /// Reads a list of values: an array, an enumeration, `Object.values(…)`, or `{ values: … }`.
     pub(super) fn values(&self, node: Node<'t>) -> Option<Vec<Bson>> {
         self.list(node, 0)
     }
@@ -297,7 +297,7 @@ impl<'t> Script<'t> {
             }
             "object" => match self.option(node, "values") {
                 Some(values) => self.list(values, hops + 1),
-                // Mongoose takes the values of any object.
+                // Mongoose accepts the values of any object.
                 None => self.entries(node).iter().map(|entry| self.literal(entry.value)).collect(),
             },
             "call_expression" => {
@@ -324,7 +324,7 @@ impl<'t> Script<'t> {
     }
 }
 
-/// An expression without parentheses and without what TypeScript says of it.
+/// Returns an expression without parentheses and without TypeScript's type assertions.
 pub(super) fn bare(node: Node<'_>) -> Node<'_> {
     let mut node = node;
     for _ in 0..MAX_HOPS {
@@ -343,21 +343,21 @@ pub(super) fn bare(node: Node<'_>) -> Node<'_> {
     node
 }
 
-/// A call of a method.
+/// Reads a method call.
 fn call<'t>(source: &Source<'t>, node: Node<'t>) -> Option<(&'t str, &'t str, Node<'t>)> {
     let (object, method) = method(source, node)?;
     if object.kind() != "call_expression" {
         return Some((source.text_of(object), method, node));
     }
-    // What is said of a path, be it after something else that is said of it.
+    // A chained call on a path belongs to that path.
     let path = path_call(source, object)?;
     let (name, _) = self::method(source, path)?;
     (name.kind() == "identifier").then(|| (source.text_of(name), "path", node))
 }
 
-/// The `a.path(…)` that a chain of calls begins with.
+/// Returns the `a.path(…)` at the start of a call chain.
 pub(super) fn path_call<'t>(source: &Source<'t>, mut call: Node<'t>) -> Option<Node<'t>> {
-    /// More than anybody says of a path in one statement.
+    /// Longer call chains do not occur in practice.
     const CHAIN: usize = 16;
     for _ in 0..CHAIN {
         let (object, method) = method(source, call)?;
@@ -370,34 +370,34 @@ pub(super) fn path_call<'t>(source: &Source<'t>, mut call: Node<'t>) -> Option<N
     None
 }
 
-/// The object and the name of the method that is called.
+/// Returns the object and the name of a method call.
 pub(super) fn method<'t>(source: &Source<'t>, call: Node<'t>) -> Option<(Node<'t>, &'t str)> {
     let function = call.child_by_field_name("function")?;
     let name = function.child_by_field_name("property")?;
     Some((function.child_by_field_name("object")?, source.text_of(name)))
 }
 
-/// Whether a name is part of what an object literal or an array declares.
+/// Whether a name is part of a declaration in an object literal or an array.
 fn is_held(around: &[Node<'_>]) -> bool {
     let kind = |up: usize| {
         around.len().checked_sub(up).and_then(|at| around.get(at)).map_or("", |node| node.kind())
     };
     let declares = match kind(1) {
         "pair" | "array" => true,
-        // Shorthands: inside another declaration, or the argument of a schema.
+        // A shorthand property counts inside another declaration or as the argument of a schema.
         "object" => {
             matches!(kind(2), "pair" | "array")
                 || kind(2) == "arguments" && kind(3) == "new_expression"
         }
         _ => false,
     };
-    // `module.exports = { userSchema }` hands it on; it holds nothing.
+    // `module.exports = { userSchema }` exports the schema and does not contain it.
     let exported =
         (1..=4).any(|up| matches!(kind(up), "assignment_expression" | "export_statement"));
     declares && !exported
 }
 
-/// A text without its backslashes.
+/// Returns a string with its escapes resolved.
 fn unescaped(text: &str) -> String {
     if !text.contains('\\') {
         return text.to_owned();

@@ -1,7 +1,8 @@
-//! Prisma schemas for the MongoDB connector. The language is small and line-based, so it is read by hand.
+//! Reads Prisma schemas for the MongoDB connector. The language is small and line-based, so this
+//! module has its own parser.
 //!
-//! Fields with a `?` may be absent or null, as the connector writes either; lists may be absent, and are
-//! never null. Relations are not stored and only noted.
+//! Fields with a `?` may be absent or null, because the connector writes both. Lists may be absent,
+//! but are never null. Relations are not stored; they are recorded as left out.
 
 mod text;
 

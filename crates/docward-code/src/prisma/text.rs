@@ -1,5 +1,5 @@
-//! The language of Prisma schemas: blocks of lines. What does not fit is a problem, and reading goes on
-//! with the next line.
+//! Parses the blocks and lines of Prisma schemas. An invalid line is reported as a problem, and
+//! parsing continues with the next line.
 
 use crate::{Place, Problem};
 use docward_source::place::Places;
@@ -11,9 +11,9 @@ pub(super) struct Block {
     pub(super) name: String,
     pub(super) place: Place,
     pub(super) comment: Option<String>,
-    /// Fields, values of an enumeration, settings of a data source.
+    /// Fields, values of an enumeration, or settings of a data source.
     pub(super) fields: Vec<Field>,
-    /// `@@map(…)` and the like.
+    /// Block attributes such as `@@map(…)`.
     pub(super) attributes: Vec<Attribute>,
 }
 
@@ -26,7 +26,7 @@ pub(super) struct Field {
     pub(super) optional: bool,
     pub(super) list: bool,
     pub(super) attributes: Vec<Attribute>,
-    /// The text of a setting, `name = "text"`.
+    /// The text of a setting: `name = "text"`.
     pub(super) value: Option<String>,
 }
 
@@ -41,13 +41,13 @@ impl Field {
 pub(super) struct Attribute {
     pub(super) name: String,
     pub(super) place: Place,
-    /// Of a block rather than of a field.
+    /// Whether it belongs to a block and not to a field.
     of_block: bool,
     arguments: String,
 }
 
 impl Attribute {
-    /// The first text among the arguments.
+    /// Returns the first string among the arguments.
     pub(super) fn string(&self) -> Option<String> {
         let start = self.arguments.find('"')?;
         let mut out = String::new();
@@ -66,7 +66,7 @@ impl Attribute {
         None
     }
 
-    /// As it is written.
+    /// Returns the attribute as it is written.
     pub(super) fn text(&self) -> String {
         let arguments = &self.arguments;
         let mark = if self.of_block { "@@" } else { "@" };
@@ -131,7 +131,7 @@ impl<'t> Reader<'t> {
         self.at += rest.find('\n').map_or(rest.len(), |end| end + 1);
     }
 
-    /// Empty lines and comments; those with three strokes describe what follows.
+    /// Skips empty lines and comments. A comment with three slashes describes the next declaration.
     fn blank(&mut self, comment: &mut Option<String>) {
         loop {
             let rest = self.rest();
@@ -300,7 +300,7 @@ impl<'t> Reader<'t> {
         Some(Attribute { name, place, of_block, arguments })
     }
 
-    /// What stands in parentheses, other parentheses and texts included.
+    /// Returns the text in parentheses, including nested parentheses and strings.
     fn arguments(&mut self) -> &'t str {
         let rest = self.rest();
         let (mut depth, mut in_text, mut escaped) = (0_usize, false, false);
@@ -309,7 +309,7 @@ impl<'t> Reader<'t> {
                 _ if escaped => escaped = false,
                 '\\' if in_text => escaped = true,
                 '"' => in_text = !in_text,
-                // Texts end with their line, so one that is not closed spoils no more than that.
+                // A string ends with its line, so that an unclosed one affects only that line.
                 '\n' if in_text => break,
                 '(' if !in_text => depth += 1,
                 ')' if !in_text => {

@@ -1,4 +1,5 @@
-//! Classes of a Python file: fields, settings and validators, not yet as types.
+//! Reads the classes of a Python file: fields, settings and validators. `types.rs` interprets the
+//! types.
 
 use std::collections::BTreeMap;
 
@@ -16,13 +17,13 @@ pub(super) struct Class {
     pub(super) bases: Vec<Expr>,
     pub(super) doc: Option<String>,
     pub(super) fields: Vec<Field>,
-    /// Assignments without a type: members of an enumeration.
+    /// Assignments without a type, such as members of an enumeration.
     pub(super) members: Vec<(String, Expr)>,
     /// `model_config`, `class Config`, and arguments of the class.
     pub(super) config: Vec<(String, Expr)>,
     /// Beanie's `class Settings`.
     pub(super) settings: Vec<(String, Expr)>,
-    /// Decorated methods: decorator, name of the method, place.
+    /// Decorated methods: decorator, name of the method, position.
     pub(super) methods: Vec<(Expr, String, Place)>,
 }
 
@@ -39,7 +40,8 @@ impl Class {
         self.config.iter().rev().find(|(key, _)| key == name).map(|(_, value)| value)
     }
 
-    /// What a root holds: `RootModel[X]`, `root: X`, or `__root__: X` of older versions.
+    /// Returns the type that a root model wraps: `RootModel[X]`, `root: X`, or `__root__: X` of
+    /// older versions.
     fn root(&self) -> Option<&Expr> {
         let is_root = |base: &&Expr| base.name() == "RootModel";
         let field = |name: &str| {
@@ -57,12 +59,12 @@ impl Class {
     }
 }
 
-/// What a file declares.
+/// The declarations of a file.
 #[derive(Debug, Default)]
 pub(super) struct Module {
-    /// In the order declared.
+    /// In order of declaration.
     pub(super) classes: Vec<Class>,
-    /// Names for types.
+    /// Type aliases.
     pub(super) aliases: BTreeMap<String, Expr>,
 }
 
@@ -77,7 +79,7 @@ impl Module {
         self.classes.iter().find(|class| class.name == name)
     }
 
-    /// A class; one over a root is stored as what its root holds, so it is a name for that type.
+    /// Records a class. A root model is stored as the value it wraps, so it becomes a type alias.
     fn declare(&mut self, class: Class) {
         match class.root() {
             Some(held) => {
@@ -88,7 +90,7 @@ impl Module {
         }
     }
 
-    /// Statements at the top, also under conditions and after errors.
+    /// Reads top-level statements, also inside conditions and after syntax errors.
     fn block(&mut self, source: &Source<'_>, node: Node<'_>, depth: usize) {
         if depth > 6 {
             return;

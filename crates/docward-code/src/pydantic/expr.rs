@@ -1,4 +1,4 @@
-//! Python expressions, as far as annotations and defaults need them.
+//! The Python expressions that occur in annotations and defaults.
 
 use bson::Bson;
 use tree_sitter::Node;
@@ -9,12 +9,12 @@ use docward_source::{
     syntax::{Source, parts},
 };
 
-/// Deeper annotations are not read.
+/// The maximum nesting depth of annotations.
 const MAX_DEPTH: usize = 30;
 
 #[derive(Clone, Debug)]
 pub(super) enum Expr {
-    /// A name; of `a.b.c`, all of it.
+    /// A name. For `a.b.c`, the complete dotted name.
     Name(String),
     /// `base[a, b]`.
     Index(Box<Expr>, Vec<Expr>),
@@ -27,7 +27,7 @@ pub(super) enum Expr {
     List(Vec<Expr>),
     Dict(Vec<(Expr, Expr)>),
     Ellipsis,
-    /// Anything else, as it is written.
+    /// Any other expression, as it is written.
     Other(String),
 }
 
@@ -36,7 +36,7 @@ impl Expr {
         Self::at(source, node, 0)
     }
 
-    /// Reads an annotation that is written as a text.
+    /// Parses an annotation in a string.
     pub(super) fn quoted(text: &str) -> Option<Self> {
         let source = Source::parse(&Language::Python.grammar(), text.trim()).ok()?;
         let statement = parts(source.root()).into_iter().next()?;
@@ -132,7 +132,7 @@ impl Expr {
         }
     }
 
-    /// The last part of a name: `Field` of `pydantic.Field`.
+    /// Returns the last part of a name: `Field` of `pydantic.Field`.
     pub(super) fn name(&self) -> &str {
         match self {
             Self::Name(name) => name.rsplit('.').next().unwrap_or_default(),
@@ -156,7 +156,7 @@ impl Expr {
         self.literal() == Some(&Bson::Boolean(true))
     }
 
-    /// As it could be written.
+    /// Returns the expression as Python source.
     pub(super) fn shown(&self) -> String {
         let list = |all: &[Self]| all.iter().map(Self::shown).collect::<Vec<_>>().join(", ");
         match self {
@@ -175,7 +175,7 @@ impl Expr {
     }
 }
 
-/// `X[a, b]` comes as two indices or as one tuple.
+/// Flattens the arguments: `X[a, b]` may be two indices or one tuple.
 fn listed(arguments: Vec<Expr>) -> Vec<Expr> {
     match <[Expr; 1]>::try_from(arguments) {
         Ok([Expr::List(inner)]) => inner,
@@ -195,7 +195,7 @@ fn flat(all: Vec<Expr>) -> Vec<Expr> {
     out
 }
 
-/// The value of a text; none for those that are computed.
+/// Returns the value of a string literal, or `None` if it is computed.
 fn string(source: &Source<'_>, node: Node<'_>) -> Option<String> {
     let text = source.text_of(node);
     let start = text.find(['"', '\''])?;
@@ -222,7 +222,7 @@ fn string(source: &Source<'_>, node: Node<'_>) -> Option<String> {
             Some('r') => out.push('\r'),
             Some('\n') | None => {}
             Some(c @ ('\\' | '\'' | '"')) => out.push(c),
-            // Python keeps the backslash of what it does not know, as in "\d".
+            // Python keeps the backslash of an unknown escape, such as "\d".
             Some(other) => {
                 out.push('\\');
                 out.push(other);

@@ -1,8 +1,8 @@
-//! Pydantic models and Beanie documents.
+//! Reads Pydantic models and Beanie documents.
 //!
-//! A field is required when it has no default. `Optional` without a default is required too, and null, as
-//! Pydantic 2 has it; in files that are written for Pydantic 1 it may be absent. Beanie's
-//! `keep_nulls = False` leaves nulls away.
+//! A field is required if it has no default. As in Pydantic 2, `Optional` without a default is also
+//! required, but may be null. In files for Pydantic 1, it may be absent. With Beanie's `keep_nulls
+//! = False`, null fields are not written.
 
 mod class;
 mod expr;
@@ -19,7 +19,7 @@ use class::{Class, Field, Module};
 use docward_source::{Language, syntax::Source};
 use expr::Expr;
 
-/// What only files for Pydantic 1 say.
+/// Text that occurs only in files for Pydantic 1.
 const OLD: [&str; 5] =
     ["pydantic.v1", "import validator", ", validator", "root_validator", "    class Config:"];
 
@@ -37,7 +37,8 @@ pub(crate) fn read(text: &str) -> Imported {
         if ancestry == Ancestry::Other || models.iter().any(|model| model.name == class.name) {
             continue;
         }
-        // Documents of a class below a root are in the root's collection, and told with it.
+        // A class below a root stores its documents in the root's collection. The model of the root
+        // describes them.
         if reader.root_above(class).is_some() {
             continue;
         }
@@ -48,7 +49,7 @@ pub(crate) fn read(text: &str) -> Imported {
     Imported { models, problems: source.problems() }
 }
 
-/// Classes have fewer ancestors than this.
+/// The maximum number of ancestors of a class.
 const MAX_BASES: usize = 64;
 
 struct Reader<'m> {
@@ -57,11 +58,11 @@ struct Reader<'m> {
     old: bool,
 }
 
-/// What a class derives from in the end.
+/// What kind of base class a class derives from.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Ancestry {
     Model,
-    /// Of Beanie: with an `_id` and a collection.
+    /// Derives from Beanie's document, which has an `_id` and a collection.
     Document,
     Other,
 }
@@ -84,7 +85,7 @@ impl Reader<'_> {
                 _ if matches!(name, "Document" | "DocumentWithSoftDelete" | "View") => {
                     Ancestry::Document
                 }
-                // Bases of other files tell what they are by name.
+                // The kind of a base class from another file is guessed from its name.
                 _ if name.ends_with("Document") => Ancestry::Document,
                 _ if name.ends_with("Model") => Ancestry::Model,
                 _ => Ancestry::Other,
@@ -96,7 +97,7 @@ impl Reader<'_> {
         found
     }
 
-    /// The class above whose collection holds the documents of this one, too.
+    /// Returns the ancestor whose collection also holds the documents of this class.
     fn root_above<'c>(&'c self, class: &'c Class) -> Option<&'c Class> {
         let mut open: Vec<&Class> = vec![class];
         let mut seen: Vec<&str> = vec![&class.name];
@@ -124,7 +125,7 @@ impl Reader<'_> {
         })
     }
 
-    /// Names of classes that others hold or derive from.
+    /// Returns the names of classes that other classes contain or derive from.
     fn held(&self) -> Vec<String> {
         fn collect(kind: &Expr, out: &mut Vec<String>, depth: usize) {
             if depth > 8 {
@@ -132,7 +133,7 @@ impl Reader<'_> {
             }
             match kind {
                 Expr::Name(_) => out.push(kind.name().to_owned()),
-                // Links lead to documents of their own.
+                // A link refers to a separate document.
                 Expr::Index(base, _) if matches!(base.name(), "Link" | "BackLink") => {}
                 Expr::Index(_, inner) | Expr::Either(inner) => {
                     inner.iter().for_each(|one| collect(one, out, depth + 1));
@@ -176,7 +177,7 @@ impl Reader<'_> {
         draft.finish(&class.name, collection, class.place, shape)
     }
 
-    /// The documents of a class that is named at `place`, with all that it inherits.
+    /// Reads the documents of a class that is named at `place`, including inherited fields.
     fn class(
         &self,
         draft: &mut Draft,
@@ -324,7 +325,7 @@ impl Reader<'_> {
         if let Some(given) =
             given.filter(|given| !matches!(given, Expr::Ellipsis | Expr::Literal(Bson::Null)))
         {
-            // Defaults are not converted: `f: float = 0` writes a whole number.
+            // Pydantic does not convert defaults: `f: float = 0` writes an integer.
             if matches!(given, Expr::Literal(Bson::Int32(_) | Bson::Int64(_))) && shape.is("double")
             {
                 for kind in ["int", "long"] {
@@ -336,7 +337,7 @@ impl Reader<'_> {
             let what = format!("default {}", given.shown());
             draft.noted(&inner, what, "the server fills nothing in", *place);
         } else if !required {
-            // `name: str = None` is not checked, and written as null.
+            // Pydantic does not check the default: `name: str = None` is written as null.
             shape.null = true;
         }
         if shape.null && drops_nulls {
@@ -346,7 +347,7 @@ impl Reader<'_> {
         if shape.null && self.old {
             required = false;
         }
-        // Documents get their `_id` when they are inserted, so Optional says nothing of what is stored.
+        // Every inserted document gets an `_id`, so `Optional` does not apply to stored documents.
         if stored == "_id" {
             shape.null = false;
         }
@@ -392,7 +393,7 @@ impl Reader<'_> {
     }
 }
 
-/// `Field(…)` inside `Annotated[…]`.
+/// Returns the `Field(…)` calls inside `Annotated[…]`.
 fn calls(kind: &Expr) -> Vec<&Expr> {
     match kind {
         Expr::Index(base, inner) if base.name() == "Annotated" => inner
@@ -404,12 +405,12 @@ fn calls(kind: &Expr) -> Vec<&Expr> {
     }
 }
 
-/// Whether a document of Beanie shares its collection with those of the classes below it.
+/// Whether a Beanie document shares its collection with its subclasses.
 fn is_root(class: &Class) -> bool {
     class.setting("is_root").is_some_and(Expr::is_true)
 }
 
-/// The default that `Field(…)` gives.
+/// Returns the default in `Field(…)`.
 fn first_default(plain: &[Expr], named: &[(String, Expr)]) -> Option<Expr> {
     let named = named.iter().find(|(key, _)| key == "default" || key == "default_factory");
     plain.first().or(named.map(|(_, value)| value)).cloned()

@@ -1,8 +1,9 @@
-//! Annotations as types.
+//! Interprets annotations as types.
 //!
-//! `float` is `double` only: Pydantic makes floats of whole numbers before PyMongo sees them. `int` is
-//! `int` or `long`, whichever holds it. What PyMongo cannot write by itself (`Decimal`, `date`, sets,
-//! `UUID` without a representation) is read as Beanie writes it.
+//! `float` accepts only `double`, because Pydantic converts integers to floats before PyMongo
+//! writes them. `int` accepts `int` and `long`. PyMongo cannot write some types by itself
+//! (`Decimal`, `date`, sets, `UUID` without a representation). These are read as Beanie writes
+//! them.
 
 use bson::Bson;
 
@@ -15,7 +16,7 @@ use crate::{
 
 use super::{Reader, expr::Expr};
 
-/// Names that hide other names hide no more than this.
+/// The maximum number of names that are followed in a row.
 const MAX_HOPS: usize = 8;
 
 impl Reader<'_> {
@@ -34,7 +35,7 @@ impl Reader<'_> {
         match kind {
             Expr::Name(_) => self.named(draft, kind, path, place, hops),
             Expr::Literal(Bson::Null) => Shape::of(&["null"]),
-            // A name of something that is declared further down.
+            // A forward reference: the name of a class that is declared further down.
             Expr::Literal(Bson::String(text)) if hops < MAX_HOPS => match Expr::quoted(text) {
                 Some(inner) => self.kind_inside(draft, &inner, path, place, hops + 1),
                 None => self.foreign(draft, kind, path, place),
@@ -92,12 +93,12 @@ impl Reader<'_> {
         hops: usize,
     ) -> Shape {
         let name = kind.name();
-        // Files often declare this one themselves, as a text with validators.
+        // Files often declare this type themselves, as a string with validators.
         if matches!(name, "ObjectId" | "PydanticObjectId" | "PyObjectId" | "BeanieObjectId") {
             return Shape::of(&["objectId"]);
         }
         if let Some(class) = self.module.class(name) {
-            // A class over a plain type is stored as that.
+            // A class that extends a plain type is stored as that type.
             let plain = ["str", "int", "float", "bytes", "ObjectId"];
             let base = class.bases.iter().find(|base| plain.contains(&base.name()));
             return match base {
@@ -246,7 +247,7 @@ impl Reader<'_> {
         }
     }
 
-    /// A literal, or a member of an enumeration.
+    /// Returns the value of a literal or of a member of an enumeration.
     fn value_of(&self, one: &Expr) -> Option<Bson> {
         match one {
             Expr::Literal(value) => Some(value.clone()),
@@ -262,7 +263,7 @@ impl Reader<'_> {
         }
     }
 
-    /// The members of an enumeration and their values, if those are written out.
+    /// Returns the members of an enumeration. The value is `None` if it is not a literal.
     fn members(&self, class: &super::class::Class) -> Vec<(String, Option<Bson>)> {
         let texts = class.bases.iter().any(|base| base.name() == "StrEnum");
         let mut next = 1;
@@ -308,7 +309,7 @@ impl Reader<'_> {
         Shape::default()
     }
 
-    /// What stands beside a type in `Annotated[…]`.
+    /// Applies the metadata beside a type in `Annotated[…]`.
     fn annotate(
         &self,
         draft: &mut Draft,
@@ -347,7 +348,7 @@ impl Reader<'_> {
         }
     }
 
-    /// The arguments of `Field(…)`, `constr(…)` and the like.
+    /// Applies the arguments of `Field(…)`, `constr(…)` and similar calls.
     pub(super) fn constrain(
         &self,
         draft: &mut Draft,
@@ -396,7 +397,7 @@ impl Reader<'_> {
                 }
                 "pattern" | "regex" => match value.text() {
                     Some(text) => {
-                        // `regex` is the older name, and was anchored at the start.
+                        // `regex` is the older name. It matched only at the start of the string.
                         let pattern = if key == "regex" && !text.starts_with('^') {
                             format!("^(?:{text})")
                         } else {

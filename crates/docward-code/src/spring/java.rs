@@ -1,4 +1,4 @@
-//! Java as far as declarations need it: classes, records, enumerations, annotations.
+//! The parts of Java that declarations need: classes, records, enumerations and annotations.
 
 use std::collections::BTreeMap;
 
@@ -11,11 +11,11 @@ use docward_source::syntax::{Source, Walk, part, parts};
 /// A file and the types it declares.
 pub(super) struct Java<'t> {
     pub(super) source: &'t Source<'t>,
-    /// In the order declared.
+    /// In order of declaration.
     pub(super) classes: Vec<Class<'t>>,
-    /// Names of constants, in the order declared.
+    /// The names of constants, in order of declaration.
     pub(super) enums: BTreeMap<&'t str, Vec<&'t str>>,
-    /// Constants that are texts.
+    /// Constants that are strings.
     constants: BTreeMap<&'t str, String>,
 }
 
@@ -31,7 +31,7 @@ pub(super) struct Field<'t> {
     pub(super) name: &'t str,
     pub(super) place: Place,
     pub(super) kind: Node<'t>,
-    /// `int a[]`.
+    /// Whether the array brackets follow the name: `int a[]`.
     pub(super) trailing_array: bool,
     pub(super) annotations: Vec<Annotation<'t>>,
 }
@@ -104,7 +104,7 @@ impl<'t> Java<'t> {
                     }
                     continue;
                 }
-                // `transient` fields are not stored.
+                // The driver does not store `transient` fields.
                 if is("transient") {
                     continue;
                 }
@@ -150,7 +150,7 @@ impl<'t> Java<'t> {
         })
     }
 
-    /// The annotations among modifiers, or in front of a type.
+    /// Returns the annotations among modifiers or before a type.
     pub(super) fn annotations(&self, holder: Option<Node<'t>>) -> Vec<Annotation<'t>> {
         let all = holder.map(parts).unwrap_or_default().into_iter();
         all.filter(|part| matches!(part.kind(), "annotation" | "marker_annotation"))
@@ -178,7 +178,7 @@ impl<'t> Java<'t> {
             .collect()
     }
 
-    /// A value that is written out; of `Type.NAME`, the name.
+    /// Returns the value of a literal. For `Type.NAME`, returns the name.
     pub(super) fn literal(&self, node: Node<'t>) -> Option<Bson> {
         let text = self.source.text_of(node);
         match node.kind() {
@@ -205,13 +205,13 @@ impl<'t> Java<'t> {
         }
     }
 
-    /// An argument of an annotation.
+    /// Returns an argument of an annotation.
     pub(super) fn argument(&self, annotation: &Annotation<'t>, key: &str) -> Option<Bson> {
         let found = annotation.arguments.iter().find(|(name, _)| *name == key);
         found.and_then(|(_, value)| self.literal(*value))
     }
 
-    /// A text among the arguments, under any of several names.
+    /// Returns a string argument that has one of several names.
     pub(super) fn text(&self, annotation: &Annotation<'t>, keys: &[&str]) -> Option<String> {
         let mut found = keys.iter().filter_map(|key| self.argument(annotation, key));
         found.find_map(|value| value.as_str().map(str::to_owned)).filter(|text| !text.is_empty())

@@ -1,10 +1,10 @@
-//! Classes and records for Spring Data MongoDB, in Java.
+//! Reads Java classes and records for Spring Data MongoDB.
 //!
-//! Null is never written (unless a field says `write = ALWAYS`), so optional fields are absent instead;
-//! primitives are always written and thus required. An `_id` that is a `String` is stored as an ObjectId
-//! wherever it looks like one, so it may be either. `BigDecimal` and `BigInteger` are texts by default up
-//! to version 4 and decimals where the application asks for that, so both are accepted unless
-//! `targetType` decides.
+//! Spring Data writes null only for a field with `write = ALWAYS`, so optional fields are absent
+//! instead. It always writes primitives, so these are required. It stores an `_id` of type `String`
+//! as an ObjectId if the value has the form of one, so both types are accepted. `BigDecimal` and
+//! `BigInteger` are strings by default up to version 4. An application can configure decimals, so
+//! both types are accepted unless `targetType` decides.
 
 mod java;
 mod validation;
@@ -22,7 +22,7 @@ use docward_source::{
 };
 use java::{Annotation, Class, Field, Java};
 
-/// Base classes that add nothing to documents.
+/// Base classes that add no fields to documents.
 const PLAIN_BASES: [&str; 2] = ["Object", "AbstractAggregateRoot"];
 
 const LISTS: [&str; 9] = [
@@ -53,7 +53,7 @@ struct Reader<'t> {
     java: Java<'t>,
 }
 
-/// Where a type stands: its annotations are the field's.
+/// Where a type is used. The annotations belong to the field.
 struct Spot<'s> {
     path: &'s str,
     /// Whether the value is the document's `_id`.
@@ -68,7 +68,7 @@ impl<'t> Reader<'t> {
         if !documents.is_empty() {
             return documents.into_iter().map(|class| self.model(class)).collect();
         }
-        // A file of parts: the document that holds them is elsewhere.
+        // The file declares only embedded classes; the document class is in another file.
         let parts = classes.iter().filter(|class| !class.fields.is_empty());
         parts
             .map(|class| {
@@ -108,7 +108,8 @@ impl<'t> Reader<'t> {
                 None if !mentions_name(document) => Some(decapitalised(class.name)),
                 None => None,
             };
-            // The type of a document is written beside its fields, so that it can be read back.
+            // Spring Data writes the class name into the document, so that it can read the document
+            // back.
             if !shape.has_property("_class") {
                 shape.set_property("_class", Shape::of(&["string"]));
             }
@@ -116,7 +117,7 @@ impl<'t> Reader<'t> {
         draft.finish(class.name, collection, class.place, shape)
     }
 
-    /// The documents of a class that is named at `place`.
+    /// Reads the documents of a class that is named at `place`.
     fn class(
         &self,
         draft: &mut Draft,
@@ -194,7 +195,7 @@ impl<'t> Reader<'t> {
             (Some(kind), _) => Shape::of(&[kind]),
             (None, Some(by)) => self.replaced(draft, by, field, &inner),
             (None, None) => {
-                // Elements may have annotations of their own.
+                // Elements may have their own annotations.
                 let checked = field.annotation(&["Valid"]).is_some()
                     || java.source.text_of(field.kind).contains('@');
                 let spot = Spot { path: &inner, id: plain_id };
@@ -219,7 +220,7 @@ impl<'t> Reader<'t> {
         into.set_property(&name, shape);
     }
 
-    /// What is stored in place of another document, or of a value that code changes.
+    /// Reads a value that is stored in place of another document, or of a value that code converts.
     fn replaced(
         &self,
         draft: &mut Draft,
@@ -406,7 +407,7 @@ impl<'t> Reader<'t> {
             | "Circle" | "Polygon" | "Document" | "DBObject" | "BasicDBObject" | "DBRef" => {
                 Shape::object()
             }
-            // What `Number` holds when it is read back is decided by what was put in.
+            // The type of a `Number` field depends on the stored value.
             "Number" => Shape::of(&["int", "long", "double"]),
             name if LISTS.contains(&name) || SETS.contains(&name) => Shape::of(&["array"]),
             name if MAPS.contains(&name) => Shape::object(),
@@ -420,14 +421,14 @@ impl<'t> Reader<'t> {
     }
 }
 
-/// The name that Spring gives the collection of a class.
+/// Returns Spring's default collection name for a class.
 fn decapitalised(name: &str) -> String {
     let mut letters = name.chars();
     let first = letters.next().map(|c| c.to_lowercase().to_string()).unwrap_or_default();
     format!("{first}{}", letters.as_str())
 }
 
-/// Whether the arguments of `@Document` name the collection at all.
+/// Whether the arguments of `@Document` name the collection.
 fn mentions_name(document: &Annotation<'_>) -> bool {
     let arguments = document.text.split_once('(').map_or("", |(_, arguments)| arguments);
     let arguments = arguments.trim_end_matches(')').trim();
@@ -439,7 +440,7 @@ fn is_primitive(kind: Node<'_>) -> bool {
     matches!(kind.kind(), "integral_type" | "floating_point_type" | "boolean_type")
 }
 
-/// The server's name of a `FieldType`.
+/// Returns the server's name for a `FieldType`.
 fn target_type(name: &str) -> Option<&'static str> {
     Some(match name {
         "STRING" => "string",

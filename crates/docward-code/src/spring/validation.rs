@@ -1,5 +1,6 @@
-//! Bean validation (`jakarta.validation`, `javax.validation`, a little of Hibernate's): what is checked
-//! before a document is written, if the application listens.
+//! Translates Bean Validation (`jakarta.validation`, `javax.validation`, and some of Hibernate's
+//! annotations). An application that enables validation checks these rules before it writes a
+//! document.
 
 use bson::Bson;
 
@@ -12,7 +13,7 @@ use docward_source::syntax::quoted;
 
 use super::java::{Annotation, Java};
 
-/// Annotations that say nothing of what is valid.
+/// Annotations that do not restrict values.
 const HARMLESS: [&str; 40] = [
     "Id",
     "MongoId",
@@ -56,8 +57,8 @@ const HARMLESS: [&str; 40] = [
     "PersistenceCreator",
 ];
 
-/// Applies one annotation; says whether it makes the field required. Objects inside of others are looked at where
-/// `@Valid` says so.
+/// Applies one annotation. Returns whether it makes the field required. Nested objects are
+/// validated only with `@Valid`.
 pub(super) fn apply(
     draft: &mut Draft,
     shape: &mut Shape,
@@ -113,7 +114,7 @@ pub(super) fn apply(
             None => draft.loosened(path, what(), "no pattern in this file", place),
         },
         "Email" => {
-            // An empty text passes.
+            // The validator accepts an empty string.
             shape.patterns.push(format!("^$|{}", pattern::EMAIL));
             draft.loosened(path, what(), pattern::EMAIL_WHY, place);
         }
@@ -144,7 +145,7 @@ fn limits(
 ) {
     let read = |key: &str| match java.argument(annotation, key)? {
         Bson::String(text) => {
-            // Texts are how decimals are given exactly.
+            // Exact decimal bounds are given as strings.
             if shape.is("decimal") {
                 text.parse::<bson::Decimal128>()
                     .ok()

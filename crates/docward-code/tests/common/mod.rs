@@ -1,4 +1,4 @@
-//! What several test files need.
+//! Functions that several test files share.
 
 #![allow(dead_code, unreachable_pub, reason = "each test file uses its own part")]
 
@@ -22,7 +22,7 @@ pub const FIXTURES: [(Kind, &str, &str); 12] = [
     (Kind::JsonSchema, "openapi.json", include_str!("../fixtures/openapi.json")),
 ];
 
-/// A value as plain JSON.
+/// Returns a value as plain JSON.
 pub fn plain(value: &Bson) -> Value {
     match value {
         Bson::Document(document) => plain_document(document),
@@ -46,7 +46,7 @@ fn at(place: Place) -> String {
     format!("{}:{}", place.line, place.column)
 }
 
-/// All that was read, as JSON.
+/// Returns everything that was read, as JSON.
 pub fn shown(imported: &Imported) -> String {
     let models: Vec<Value> = imported
         .models
@@ -90,7 +90,7 @@ pub fn shown(imported: &Imported) -> String {
     serde_json::to_string_pretty(&json!({ "models": models, "problems": problems })).expect("JSON")
 }
 
-/// Every schema is one that the server takes.
+/// Checks that the server would accept every schema.
 #[track_caller]
 pub fn all_compile(imported: &Imported) {
     for model in &imported.models {
@@ -107,7 +107,7 @@ pub fn compiled(model: &Model) -> docward_schema::Schema {
     }
 }
 
-/// Reads a text that has one model and nothing wrong with it.
+/// Reads a text that declares one model and has no problems.
 #[track_caller]
 pub fn one(kind: Kind, text: &str) -> Model {
     let mut imported = docward_code::read(kind, text);
@@ -117,7 +117,8 @@ pub fn one(kind: Kind, text: &str) -> Model {
     imported.models.remove(0)
 }
 
-/// The schema of one field, dots leading down, `[]` to the elements.
+/// Returns the schema of one field. In the path, dots lead to nested fields and `[]` to array
+/// elements.
 #[track_caller]
 pub fn field(model: &Model, path: &str) -> Value {
     let mut value = plain_document(&model.schema);
@@ -134,13 +135,13 @@ pub fn field(model: &Model, path: &str) -> Value {
     value
 }
 
-/// The names of required fields.
+/// Returns the names of required fields.
 pub fn required(model: &Model) -> Vec<String> {
     let names = model.schema.get_array("required").map(Vec::as_slice).unwrap_or_default();
     names.iter().filter_map(|name| name.as_str().map(str::to_owned)).collect()
 }
 
-/// What was left out of one field.
+/// Returns what was left out of one field.
 pub fn left_out(model: &Model, path: &str) -> Vec<String> {
     let all = model.left_out.iter().filter(|one| one.path == path);
     all.map(|one| one.what.clone()).collect()

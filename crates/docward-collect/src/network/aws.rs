@@ -1,4 +1,5 @@
-//! `aws ec2 describe-security-groups`: groups whose rules all allow; there are no deny rules.
+//! Reads `aws ec2 describe-security-groups`. The rules of security groups only allow; there are no
+//! deny rules.
 
 use docward_model::{AccessRule, Peer, PortRange, Protocol};
 use serde::Deserialize;

@@ -3,10 +3,9 @@
 //! [`Network`] out.
 //!
 //! Docward's own format is either read completely or refused with the position of the error. An
-//! unreadable rule of an export is reported and left out, and the result records that it is
-//! incomplete, because with half of the rules an open port could look closed. Only incoming
-//! connections are relevant here; rules for outgoing ones and protocols without ports (ICMP) are
-//! skipped.
+//! unreadable rule of an export is reported and left out. The result then records that it is
+//! incomplete, because an open port could look closed without that rule. Only incoming connections
+//! are relevant here; rules for outgoing ones and protocols without ports (ICMP) are skipped.
 //!
 //! Read on: `declared` (Docward's own format), `aws`, `azure`, `gcp`, `tencent`, `parts` (addresses
 //! and ports).
@@ -90,7 +89,7 @@ pub fn read_network_rules(files: &[String]) -> NetworkFiles {
     understand(files.iter().map(|name| (name.as_str(), bytes_of(name))))
 }
 
-/// The same for files that are already in memory, with their names.
+/// Parses files that are already in memory, with their names.
 pub fn parse_network_rules(files: &[(&str, &[u8])]) -> NetworkFiles {
     understand(files.iter().map(|(name, bytes)| (*name, Ok(bytes.to_vec()))))
 }

@@ -19,8 +19,9 @@ const COUNTED: u64 = 256 * 1024 * 1024;
 const OVERSIZED: i32 = 256 * 1024 * 1024;
 
 impl Reader<'_, '_, '_> {
-    /// Skips a document that is too large for MongoDB, of which `held` bytes are available; returns
-    /// false if it does not look like a document: it must begin with an element and end with a NUL.
+    /// Skips a document that is too large for MongoDB, of which `held` bytes are available. Returns
+    /// false if the bytes are not a document: it must begin with an element and end with a zero
+    /// byte.
     fn pass_oversized(&mut self, stream: &mut Stream<'_>, held: usize, length: i32) -> bool {
         let begins = self.engine.held(held).get(4).is_some_and(|tag| matches!(tag, 1..=0x13));
         if !begins || !(0..=OVERSIZED).contains(&length) || held >= length as usize {

@@ -1,5 +1,6 @@
-//! Generates clients with the rule book's options, four connection methods, a health check, one
-//! client for the whole process, and no secret in the file (SDK-ALL, GC-26 to GC-29).
+//! Generates clients with the rule book's options, four connection methods and a health check
+//! (SDK-ALL, GC-26 to GC-29). A program uses one client for the whole process, and the file
+//! contains no secret.
 //!
 //! The templates next to this file are nearly valid programs: words between double underscores are
 //! replaced, and text between `@when METHOD` and `@end` is included if the method is requested.

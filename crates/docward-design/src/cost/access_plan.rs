@@ -1,51 +1,52 @@
-//! What is done for a declared read or write, and where ids live.
+//! Plans how declared reads and writes are executed, and where ids are stored.
 
 use docward_model::Relationship;
 
 use crate::decide::decision::Decision;
 use crate::decide::pattern::Pattern;
 
-/// How a read is done.
+/// How a read is executed.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ReadPlan {
-    /// It begins with parents.
+    /// The read begins with parents.
     Parents {
-        /// How many.
+        /// The number of parents.
         roots: u64,
-        /// Children that are fetched from elsewhere.
+        /// The children that are fetched from other documents.
         fetch: Fetch,
-        /// Whether children that are elsewhere are counted.
+        /// Whether the read counts children in other documents.
         count: bool,
-        /// The field of children that are elsewhere which is summed.
+        /// The field that the read sums over children in other documents.
         sums: Option<String>,
     },
-    /// It begins with the parents of one child that several share.
+    /// The read begins with the parents of one shared child.
     ParentsOf {
-        /// How many; `None` means all.
+        /// The maximum number of parents. `None` means all.
         limit: Option<u64>,
-        /// Whether all of them are read to find those: their ids come from elsewhere, and their order does not.
+        /// Whether all parents are read to find those. This is necessary if their ids are stored
+        /// elsewhere in a different order.
         all: bool,
     },
-    /// It begins with children of one parent.
+    /// The read begins with children of one parent.
     ChildrenOf {
-        /// How many; `None` means all.
+        /// The maximum number of children. `None` means all.
         limit: Option<u64>,
-        /// Whether all of them are read to find those.
+        /// Whether all children are read to find those.
         all: bool,
-        /// Whether the parent is read too.
+        /// Whether the parent is also read.
         parent: bool,
     },
-    /// It begins with children of any parent.
+    /// The read begins with children of any parent.
     Children {
-        /// How many, each of another parent.
+        /// The number of children, each with a different parent.
         roots: u64,
-        /// Whether their parents are read too.
+        /// Whether their parents are also read.
         parent: bool,
     },
 }
 
 impl ReadPlan {
-    /// Parents that one execution is about.
+    /// Returns the number of parents that one execution is about.
     pub fn targets(&self) -> u64 {
         match self {
             Self::Parents { roots, .. } | Self::Children { roots, .. } => *roots,
@@ -54,16 +55,16 @@ impl ReadPlan {
     }
 }
 
-/// Children that are fetched from elsewhere.
+/// The children that are fetched from other documents.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Fetch {
-    /// None: they are not wanted, or what is wanted of them is in the parent.
+    /// None. The read does not want them, or the parent has everything it wants.
     Nothing,
-    /// Pairs alone: they have copies of what is wanted.
+    /// Only junction documents, because they have copies of the fields.
     Pairs,
-    /// The newest so many.
+    /// This many of the newest children.
     Newest(u64),
-    /// All.
+    /// All children.
     All,
 }
 
@@ -76,38 +77,38 @@ pub enum Act {
     Delete,
 }
 
-/// How a write is done.
+/// How a write is executed.
 #[derive(Clone, Debug, PartialEq)]
 pub struct WritePlan {
-    /// What is declared to happen to the parent.
+    /// The declared change of the parent.
     pub parent: Option<Act>,
-    /// What is declared to happen to children.
+    /// The declared change of children.
     pub child: Option<Act>,
-    /// Whether it is about all children of the parent, not one.
+    /// Whether the write is about all children of the parent and not only one.
     pub whole: bool,
-    /// Whether the parent is changed only because it keeps a preview, a count or a sum.
+    /// Whether the parent changes only because it stores a preview, a count or a sum.
     pub follows: bool,
-    /// Whether children by themselves have copies of what is changed in the parent.
+    /// Whether the write updates copies of the parent's fields in separate child documents.
     pub refreshes: bool,
-    /// Whether it is all or nothing and needs a transaction.
+    /// Whether the write must be atomic and needs a transaction.
     pub transaction: bool,
 }
 
-/// Where ids live when children are documents of their own.
+/// Where ids are stored if children are separate documents.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Link {
-    /// A child names its parent.
+    /// The child stores the id of its parent.
     ParentId,
-    /// A parent lists its children, maybe with copies of some of their fields.
+    /// The parent lists the ids of its children, possibly with copies of some fields.
     ChildIds,
-    /// A child lists its parents.
+    /// The child lists the ids of its parents.
     ParentIds,
-    /// A document for each pair.
+    /// A junction document for each pair.
     Pairs,
 }
 
 impl Link {
-    /// The word in JSON and messages: that of the pattern.
+    /// Returns the word in JSON and messages, which is that of the pattern.
     pub fn name(self) -> &'static str {
         match self {
             Self::ParentId => Pattern::ParentInChild.name(),
@@ -117,7 +118,8 @@ impl Link {
         }
     }
 
-    /// What was decided; what is embedded would be referenced in the usual way.
+    /// Returns the link of a decision. For embedded children, returns the link that referencing
+    /// would use.
     pub(super) fn of(relationship: &Relationship, decision: &Decision) -> Self {
         let decided = decision.patterns.iter().find_map(|pattern| match pattern {
             Pattern::ParentInChild => Some(Self::ParentId),

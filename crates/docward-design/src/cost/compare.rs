@@ -1,4 +1,4 @@
-//! What embedding, referencing and a hybrid would cost, operation by operation. `design simulate`
+//! Compares the cost of embedding, referencing and a hybrid for each operation. `design simulate`
 //! measures the same figures on a server.
 
 use std::borrow::Cow;
@@ -21,7 +21,8 @@ use crate::layout::collection::CollectionPlan;
 use crate::layout::fields::{Layout, has_part_id};
 use crate::layout::time_series;
 
-/// Every entity whose documents a read touches: not those that it has copies, a preview or figures of.
+/// Returns the entities whose documents a read touches. This excludes an entity if the read finds
+/// everything it wants in copies, a preview or stored figures.
 fn touched<'m>(
     model: &'m DesignModel,
     decisions: &[Decision],
@@ -38,7 +39,7 @@ fn touched<'m>(
     touched
 }
 
-/// Whether all that a read wants along a relationship is in the parent, or in the child.
+/// Whether the parent, or the child, has everything that a read wants along a relationship.
 pub(crate) fn spared(
     model: &DesignModel,
     decision: &Decision,
@@ -62,19 +63,19 @@ pub(crate) fn spared(
     (in_parent, in_child)
 }
 
-/// The reads and writes of a model by the entities whose documents they touch: most have nothing to do with most
-/// relationships.
+/// The reads and writes of a model by the entities whose documents they touch. The index saves
+/// time, because most operations do not touch most relationships.
 pub(crate) struct Operations<'m> {
     model: &'m DesignModel,
     reads: BTreeMap<&'m str, BTreeSet<usize>>,
     writes: BTreeMap<&'m str, BTreeSet<usize>>,
-    /// What is embedded in each entity.
+    /// The entities that are embedded in each entity.
     inside: BTreeMap<&'m str, Vec<&'m str>>,
 }
 
-/// Those that touch one end of a relationship, in the order of the file.
+/// The operations that touch one end of a relationship, in the order of the file.
 struct Concerning<'m> {
-    /// Whether they touch the parent, and the child.
+    /// Each read, and whether it touches the parent and the child.
     reads: Vec<(&'m DesignRead, (bool, bool))>,
     writes: Vec<Cow<'m, DesignWrite>>,
 }
@@ -116,7 +117,7 @@ impl<'m> Operations<'m> {
         let reads = reads.collect();
         let (parent, child) = ends(&self.writes);
         let mut all: BTreeSet<usize> = parent.union(&child).copied().collect();
-        // Of what is shared, there would be as many copies of its parts.
+        // If a shared child is embedded, each parent has a copy of the child's parts too.
         let parts = match relationship.is_shared() {
             true => access::parts(&relationship.child, &relationship.parent, |entity| {
                 self.inside.get(entity).cloned().unwrap_or_default()
@@ -140,7 +141,8 @@ impl<'m> Operations<'m> {
     }
 }
 
-/// What the ways of a relationship cost, the chosen one first, and how each sees the reads in its table.
+/// The cost of each alternative of a relationship, the chosen one first. Also holds the views of
+/// its reads.
 #[derive(Default)]
 pub(crate) struct Compared {
     pub(crate) ways: Vec<Alternative>,
@@ -177,7 +179,7 @@ pub(crate) fn alternatives(
     Compared { ways, views }
 }
 
-/// The documents that parents of a relationship are embedded in.
+/// Returns the documents that parents of a relationship are embedded in.
 fn home(documents: &Documents<'_>, relationship: &Relationship) -> Option<Home> {
     let layout = documents.layout();
     let ways = way_up(layout.decisions, &relationship.parent, Some(&relationship.name));
@@ -191,7 +193,8 @@ fn home(documents: &Documents<'_>, relationship: &Relationship) -> Option<Home> 
     let entity = above.first()?.0.clone();
     let bytes = documents.around(&entity, relationship)?.bytes;
     let inside = ways.first().and_then(|up| layout.model.relationship(&up.relationship));
-    // Without the relationship others may refer to the parent, or somebody asks for it by its id.
+    // Without this relationship, the parent still has an id if others refer to it or a read looks
+    // it up by id.
     let referred = layout.linked().any(|(r, made)| {
         r.parent == relationship.parent
             && r.name != relationship.name
@@ -204,7 +207,7 @@ fn home(documents: &Documents<'_>, relationship: &Relationship) -> Option<Home> 
     Some(Home { entity, bytes, parents: mean, above, has_ids, children, in_list })
 }
 
-/// How readings of an entity are put together, where they are in buckets.
+/// Returns how readings of an entity are grouped, if they are stored in buckets.
 fn packed(layout: &Layout<'_>, collections: &[CollectionPlan], entity: &str) -> Option<Packed> {
     let native = collections
         .iter()
@@ -227,10 +230,12 @@ fn packed(layout: &Layout<'_>, collections: &[CollectionPlan], entity: &str) -> 
     Some(Packed { readings, bytes, is_native: false })
 }
 
-/// What a write costs: one that inserts or updates does each half of the time, as nobody said otherwise.
+/// Returns the cost of a write. A write that inserts or updates is assumed to do each half of the
+/// time, because the model does not say.
 fn write_cost(way: &Predictor, write: &DesignWrite, typical: u64) -> OperationCost {
     let cost = |(write, plan): &(DesignWrite, WritePlan)| {
-        // What is changed or taken away is there, and what comes with its parent comes.
+        // An updated or deleted child already exists. A child that is written together with its
+        // parent exists too.
         let is_there = matches!(plan.child, Some(Act::Update | Act::Delete)) || plan.whole;
         way.write(write, plan, typical.max(u64::from(is_there)))
     };
@@ -247,8 +252,8 @@ fn write_cost(way: &Predictor, write: &DesignWrite, typical: u64) -> OperationCo
     }
 }
 
-/// Links between so many parents and children. Seen from both sides they are the same ones: a few largest parents
-/// weigh much in a mean, so the smaller figure is the nearer one.
+/// Estimates the number of links from the parents and from the children. Both sides have the same
+/// links. A few very large parents inflate the mean, so the smaller estimate is closer.
 fn links(parents: Option<f64>, children: Option<f64>, each: (Spread, f64)) -> Option<f64> {
     let of_parents = parents.map(|parents| parents * quantile::mean(each.0));
     let of_children = children.map(|children| children * each.1);
@@ -258,7 +263,7 @@ fn links(parents: Option<f64>, children: Option<f64>, each: (Spread, f64)) -> Op
     }
 }
 
-/// Parents of a child that several share.
+/// Returns the mean number of parents of a shared child.
 fn parents_of_one(model: &DesignModel, way: &Predictor, decision: &Decision) -> Option<f64> {
     let count = |name: &str| model.entity(name)?.count.filter(|count| *count > 0.0);
     let children = count(&decision.child).filter(|_| way.is_shared())?;
@@ -266,7 +271,7 @@ fn parents_of_one(model: &DesignModel, way: &Predictor, decision: &Decision) -> 
     Some((links(count(&decision.parent), Some(children), each)? / children).max(1.0))
 }
 
-/// Elements of the longest list that a way makes now, and whether it has no end.
+/// Returns the current number of elements of the longest list, and whether the list is unbounded.
 fn longest_list(relationship: &Relationship, way: &Predictor) -> (u64, bool) {
     let children = relationship.children.map_or(0, |children| children.max);
     let endless = matches!(relationship.growth, Some(ChildGrowth::Endless { .. }));
@@ -297,9 +302,10 @@ fn alternative(
         });
         let targets = plan.as_ref().map_or(read.limit.unwrap_or(1), ReadPlan::targets);
         let targets = targets.saturating_mul(way.per_root(read, plan.as_ref()));
-        // A parent that is reached by its child has one.
+        // A parent that is reached through its child has at least one child.
         let least = u64::from(!matches!(plan, Some(ReadPlan::Parents { .. }) | None));
-        // Nothing reads a hundred thousand parents at once and tells it in figures of one.
+        // The limit of 100,000 keeps the list of counts small. No realistic read begins with more
+        // parents.
         let counts = vec![spread.p50.max(least); targets.clamp(1, 100_000) as usize];
         let (cost, view) = way.view(read, plan.as_ref(), &counts);
         operations.push(cost);
@@ -312,7 +318,8 @@ fn alternative(
         _ => (0.0, 0.0),
     };
     let kept = |children: u64| children.min(relationship.keep_newest.unwrap_or(u64::MAX));
-    // Of a few giants the parent has one page, and pages of their own the rest (PT-outlier.1).
+    // With the outlier pattern, the largest parents have only one page in their document; overflow
+    // pages hold the rest (PT-outlier.1).
     let page = decision.patterns.iter().find_map(|pattern| match pattern {
         Pattern::Outlier { page } if way.way == Way::Embed => Some(*page),
         _ => None,
@@ -330,7 +337,8 @@ fn alternative(
                 way.parent_bytes(then(most, p99), Rank::Max),
             )
         })
-        // A list of long values may be shorter than one of typical values and more of them.
+        // The typical list may be larger than the list at a higher percentile, so each size is at
+        // least the smaller one.
         .map(|(years, typical, p99, max)| {
             (years, typical, p99.max(typical), max.max(p99).max(typical))
         })
@@ -338,7 +346,7 @@ fn alternative(
     let crossings = if way.way == Way::Embed {
         let bytes = |children| way.parent_bytes(children, Rank::P99);
         let mut crossed = crossings(bytes, spread.p99, p99, model.as_of);
-        // More than are kept there never are.
+        // The list never grows beyond the elements that are kept.
         for never in
             crossed.iter_mut().filter(|crossing| kept(crossing.children + 1) <= crossing.children)
         {
@@ -354,7 +362,7 @@ fn alternative(
         Some(homes?? * home.parents)
     });
     let declared = model.entity(child).and_then(|entity| entity.count);
-    // Links are as many as children, unless several parents share them.
+    // The number of links equals the number of children, unless several parents share children.
     let links = match declared {
         Some(count) if !way.is_shared() => Some(count),
         _ => links(parents, declared.filter(|_| way.is_shared()), (spread, way.parents)),
@@ -367,10 +375,10 @@ fn alternative(
             Way::Embed => 0.0,
             _ => way.apart(children).1,
         };
-        // Both ends of a tree are the same documents: what either end holds is in them.
+        // In a tree, parents and children are the same documents, so their bytes count only once.
         let apart = if parent == child { (apart - parents * held).max(0.0) } else { apart };
         let pairs = if way.is_paired() { links * way.pair_bytes() as f64 } else { 0.0 };
-        // Documents of others are counted as a whole, once.
+        // If parents are embedded, count the documents around them once as a whole.
         let held = match homes {
             Some(homes) => homes? * way.around_parent(held),
             None => parents * held,

@@ -1,5 +1,6 @@
-//! Documents of entities without what one relationship adds to them, for every relationship of a model.
-//! Each entity is laid out once; only what a relationship touches is laid out again without it.
+//! Documents of entities without the fields that one relationship adds, for every relationship of a
+//! model. Each entity is laid out once. Only what a relationship touches is laid out again without
+//! it.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -13,10 +14,10 @@ use crate::decide::vote::Ruling;
 use crate::declared::field_plan::{Origin, Planned, Ranked};
 use crate::layout::fields::Layout;
 
-/// Fields of a document, shared by all that look at it.
+/// The fields of a document. All users share them.
 pub(crate) type Fields = Arc<Vec<Planned>>;
 
-/// A document with its sizes.
+/// A document and its sizes.
 #[derive(Clone, Default)]
 pub(crate) struct Document {
     pub(crate) fields: Fields,
@@ -34,17 +35,18 @@ impl Document {
 
 pub(crate) struct Documents<'m> {
     layout: Layout<'m>,
-    /// Entities by name.
+    /// The index of each entity, by name.
     places: BTreeMap<&'m str, usize>,
-    /// Entities that each entity embeds.
+    /// The entities that each entity embeds.
     embeds: Vec<Vec<usize>>,
-    /// Whether entities embed each other in a circle: then what is inside depends on where it begins.
+    /// Whether entities embed each other in a cycle. The contents of a document then depend on
+    /// where the cycle begins.
     circular: bool,
     whole: RefCell<Vec<Option<Fields>>>,
     documents: RefCell<Vec<Option<Document>>>,
-    /// Documents that reads begin with, where that follows from a relationship.
+    /// The number of documents that each read begins with, if it follows from a relationship.
     roots: Arc<BTreeMap<String, u64>>,
-    /// Decisions about an entity, without what documents do not need.
+    /// The decisions about each entity, without the parts that documents do not need.
     about: RefCell<BTreeMap<&'m str, Vec<Decision>>>,
 }
 
@@ -80,7 +82,7 @@ impl<'m> Documents<'m> {
         &self.layout
     }
 
-    /// The parent's and the child's document, as if the relationship were not there.
+    /// Returns the documents of the parent and the child without the relationship.
     pub(crate) fn without(&self, relationship: &Relationship) -> (Document, Document) {
         let decision = self.layout.decisions.iter().find(|d| d.relationship == relationship.name);
         let patterns = decision.map_or(&[][..], |decision| &decision.patterns);
@@ -100,7 +102,8 @@ impl<'m> Documents<'m> {
         (of(&relationship.parent, leaves_parent), of(&relationship.child, leaves_child))
     }
 
-    /// The document of an entity that embeds one end of a relationship, as if the relationship were not there.
+    /// Returns the document of an entity that embeds one end of a relationship, without the
+    /// relationship.
     pub(crate) fn around(&self, entity: &str, relationship: &Relationship) -> Option<Document> {
         let entity = self.layout.model.entity(entity)?;
         Some(Document::new(match self.circular {
@@ -119,7 +122,7 @@ impl<'m> Documents<'m> {
         made
     }
 
-    /// Everything is laid out again.
+    /// Lays out the whole entity again.
     fn slowly(&self, entity: &'m Entity, without: &str) -> Vec<Planned> {
         let decisions = self.layout.decisions.iter();
         let others: Vec<Decision> =
@@ -127,7 +130,7 @@ impl<'m> Documents<'m> {
         Layout { decisions: &others, ..self.layout }.fields(entity, &mut Vec::new())
     }
 
-    /// All fields of an entity.
+    /// Returns all fields of an entity.
     fn whole(&self, entity: &'m Entity) -> Fields {
         let place = self.places[entity.name.as_str()];
         if let Some(found) = &self.whole.borrow()[place] {
@@ -140,13 +143,13 @@ impl<'m> Documents<'m> {
         made
     }
 
-    /// All fields of an entity but those of a relationship.
+    /// Returns all fields of an entity except those of a relationship.
     fn part(&self, entity: &'m Entity, without: &Relationship) -> Vec<Planned> {
         let mut about = self.about.borrow_mut();
         let decisions = about.entry(entity.name.as_str()).or_insert_with(|| {
             let all = self.layout.decisions.iter();
             let inside = self.embedded_in(self.places[entity.name.as_str()]);
-            // Who refers to what is embedded decides whether its elements have ids.
+            // Elements have ids only if other documents refer to the embedded entity.
             let touches = |d: &&Decision| {
                 d.parent == entity.name
                     || d.child == entity.name
@@ -154,7 +157,7 @@ impl<'m> Documents<'m> {
             };
             all.filter(touches).map(light).collect()
         });
-        // What has no patterns adds nothing.
+        // A decision without patterns adds nothing.
         let place = decisions.iter().position(|d| d.relationship == without.name);
         let patterns = place.map(|i| std::mem::take(&mut decisions[i].patterns));
         let layout = Layout { decisions, ..self.layout };
@@ -175,7 +178,8 @@ impl<'m> Documents<'m> {
         fields
     }
 
-    /// The names of what an entity embeds: a layout that begins below them leaves them empty.
+    /// Returns the names of the entities that an entity embeds. A layout that begins below them
+    /// leaves them empty.
     fn embedded_in(&self, place: usize) -> Vec<&'m str> {
         let entities = &self.layout.model.entities;
         self.embeds[place].iter().map(|child| entities[*child].name.as_str()).collect()
@@ -187,7 +191,7 @@ impl<'m> Documents<'m> {
             let Origin::Embedded(name) = &field.origin else { continue };
             let child = model.relationship(name).and_then(|r| model.entity(&r.child));
             if let Some(child) = child {
-                // Elements may have an id of their own in front.
+                // Elements may begin with an id of their own.
                 field.fields.retain(|inside| inside.origin == Origin::Id);
                 field.fields.extend(made(child));
             }
@@ -209,7 +213,7 @@ impl<'m> Documents<'m> {
     }
 }
 
-/// Whether a pattern adds nothing to the parent.
+/// Whether a pattern adds no fields to the parent.
 fn leaves_parent(pattern: &Pattern) -> bool {
     matches!(
         pattern,
@@ -220,7 +224,7 @@ fn leaves_parent(pattern: &Pattern) -> bool {
     )
 }
 
-/// Whether a pattern adds nothing to the child.
+/// Whether a pattern adds no fields to the child.
 fn leaves_child(pattern: &Pattern) -> bool {
     matches!(
         pattern,
@@ -260,8 +264,8 @@ fn light(decision: &Decision) -> Decision {
     }
 }
 
-/// Whether there is a way from something back to it. What nothing leads to is taken away until nothing is
-/// left, or only circles and what they lead to.
+/// Whether the graph has a cycle. Removes nodes without incoming edges until only cycles and the
+/// nodes behind them are left.
 fn is_circular(leads_to: &[Vec<usize>]) -> bool {
     let mut into = vec![0_usize; leads_to.len()];
     for to in leads_to.iter().flatten() {
@@ -289,7 +293,7 @@ mod tests {
     use crate::design;
     use docward_model::ProfileName;
 
-    /// Every document of every relationship, against laying everything out again.
+    /// Compares every document of every relationship with a complete new layout.
     fn agrees(text: &str) -> (usize, bool) {
         let model = crate::read("m.yaml", text).unwrap_or_else(|faults| panic!("{faults:?}"));
         let made = design(&model, ProfileName::Neutral, &Bounds::default());
@@ -341,7 +345,7 @@ mod tests {
         }
         text += "writes:\n  w: {insert: [a, b, c, d], rate: 1/s}\n";
         agrees(&text);
-        // Two that embed each other.
+        // Two entities that embed each other.
         let circle = text.replace(
             "  b: {from: b",
             "  z: {from: d, where: [_id], with: [d.as], rate: 1/s}\n  b: {from: b",

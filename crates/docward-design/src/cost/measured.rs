@@ -1,90 +1,93 @@
-//! What `design simulate` measured on a server, beside what was predicted for the same documents.
+//! The results that `design simulate` measured on a server, and the predictions for the same
+//! documents.
 
 use docward_model::Spread;
 
 /// A run of `design simulate`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Simulation {
-    /// The model.
+    /// The name of the model.
     pub model: String,
     /// The server's hosts.
     pub server: String,
-    /// Its version.
+    /// The server version.
     pub version: String,
-    /// What it is part of: `standalone`, `replica set`, `sharded cluster`.
+    /// The kind of deployment: `standalone`, `replica set`, `sharded cluster`.
     pub topology: &'static str,
     /// The scratch database.
     pub database: String,
-    /// Parents of every relationship.
+    /// The number of parents of each relationship.
     pub parents: u64,
-    /// Operations of every way.
+    /// The number of operations of each alternative.
     pub operations: u64,
-    /// What the random choices began with.
+    /// The seed of the random choices.
     pub seed: u64,
-    /// What was simulated.
+    /// The simulated relationships.
     pub relationships: Vec<Simulated>,
-    /// Series that were.
+    /// The simulated series.
     pub series: Vec<SimulatedSeries>,
-    /// Relationships and series that were not, each with the reason.
+    /// The relationships and series that were not simulated, each with the reason.
     pub skipped: Vec<(String, String)>,
-    /// What has to be known to read the figures.
+    /// Notes that readers need to understand the figures.
     pub notes: Vec<String>,
-    /// Whether the scratch database was kept, as asked for.
+    /// Whether the scratch database was kept, as requested.
     pub kept: bool,
 }
 
-/// A relationship that was stored in several ways.
+/// A relationship that was stored in several alternatives.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Simulated {
-    /// Its name.
+    /// The name.
     pub relationship: String,
-    /// What was decided.
+    /// The verdict of the design.
     pub verdict: &'static str,
-    /// Children that a parent got.
+    /// The number of children of a parent.
     pub children: Spread,
-    /// All children that parents have; those that several share count each time.
+    /// The sum of the children of all parents. A shared child counts once for each parent.
     pub all_children: u64,
-    /// Different children when several parents share them.
+    /// The number of distinct children, if several parents share them.
     pub different: Option<u64>,
-    /// The ways, the chosen one first.
+    /// The alternatives, the chosen one first.
     pub ways: Vec<MeasuredWay>,
-    /// Operations of the model that touch it and were not replayed.
+    /// Operations of the model that touch the relationship and were not replayed.
     pub left_out: Vec<String>,
-    /// What of the design is not simulated.
+    /// The parts of the design that are not simulated.
     pub notes: Vec<String>,
 }
 
 impl Simulated {
-    /// The ways from the fastest to the slowest, with the time each takes as a multiple of the fastest.
+    /// Returns the alternatives from the fastest to the slowest. Each has its time as a multiple of
+    /// the fastest.
     pub fn ranking(&self) -> Vec<(&MeasuredWay, f64)> {
         ranking(&self.ways)
     }
 }
 
-/// An entity whose readings were stored in several ways.
+/// An entity whose readings were stored in several alternatives.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SimulatedSeries {
     /// The entity.
     pub entity: String,
-    /// What was decided.
+    /// The verdict of the design.
     pub verdict: &'static str,
-    /// Series.
+    /// The number of series.
     pub series: u64,
-    /// Readings of each.
+    /// The number of readings of each series.
     pub readings: u64,
-    /// Seconds from one reading to the next.
+    /// The time between two readings, in seconds.
     pub step: f64,
-    /// Most readings of a bucket.
+    /// The maximum number of readings in a bucket.
     pub bucket: u64,
-    /// The ways, the chosen one first.
+    /// The alternatives, the chosen one first.
     pub ways: Vec<MeasuredWay>,
-    /// Operations of the model that touch it and were not replayed.
+    /// Operations of the model that touch the entity and were not replayed.
     pub left_out: Vec<String>,
-    /// What has to be known to read the figures.
+    /// Notes that readers need to understand the figures.
     pub notes: Vec<String>,
 }
 
-/// Ways from the fastest to the slowest, with the time each takes as a multiple of the fastest.
+/// Returns alternatives from the fastest to the slowest. Each has its time as a multiple of the
+/// fastest.
 pub fn ranking(ways: &[MeasuredWay]) -> Vec<(&MeasuredWay, f64)> {
     let mut ways: Vec<&MeasuredWay> = ways.iter().collect();
     ways.sort_by(|a, b| a.busy().total_cmp(&b.busy()));
@@ -92,77 +95,79 @@ pub fn ranking(ways: &[MeasuredWay]) -> Vec<(&MeasuredWay, f64)> {
     ways.into_iter().map(|way| (way, way.busy() / best)).collect()
 }
 
-/// One way to store a relationship or a series.
+/// One alternative to store a relationship or a series.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MeasuredWay {
-    /// The word for it.
+    /// The word in JSON and messages.
     pub name: &'static str,
-    /// Whether it was chosen; no way is where the design has the children in a third entity's documents.
+    /// Whether it was chosen. None is chosen if the design embeds the children in a third entity.
     pub chosen: bool,
-    /// Each operation.
+    /// The operations.
     pub operations: Vec<MeasuredOperation>,
-    /// Documents that are stored.
+    /// The number of stored documents.
     pub documents: Compared,
-    /// Bytes of a parent: typical, 99th percentile, the largest; a series has none.
+    /// The size of a parent in bytes: typical, 99th percentile, maximum. `None` for a series.
     pub parent: Option<[Compared; 3]>,
-    /// Bytes of all documents.
+    /// The size of all documents in bytes.
     pub data: Compared,
-    /// Bytes of the indexes that the way needs beside those on `_id`.
+    /// The size of the indexes that this alternative needs in addition to those on `_id`, in bytes.
     pub index: Compared,
-    /// Bytes on disk of documents, after compression.
+    /// The compressed size of the documents on disk, in bytes.
     pub on_disk: u64,
-    /// Bytes on disk of all indexes.
+    /// The size of all indexes on disk, in bytes.
     pub all_indexes: u64,
-    /// Parents whose children do not fit into 16 MB and were cut off.
+    /// The number of parents whose children do not fit into 16 MB. The excess children were
+    /// dropped.
     pub cut: u64,
-    /// Whether operations that are all or nothing were transactions; `None` when there are none.
+    /// Whether atomic operations ran in transactions. `None` if there are none.
     pub transactions: Option<bool>,
 }
 
 impl MeasuredWay {
-    /// Seconds that the declared load of one second takes, one operation after the other.
+    /// Returns the seconds of work per second of declared load, if operations run one after the
+    /// other.
     pub fn busy(&self) -> f64 {
         self.operations.iter().map(|op| op.per_second * op.mean_micros / 1e6).sum()
     }
 }
 
-/// An operation that was run many times.
+/// An operation that was executed many times.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MeasuredOperation {
-    /// Its name in the model.
+    /// The name in the model.
     pub name: String,
-    /// Whether it writes.
+    /// Whether it is a write.
     pub writes: bool,
-    /// Times a second, as declared.
+    /// The declared rate per second.
     pub per_second: f64,
-    /// Times it was run.
+    /// The number of executions.
     pub runs: u64,
-    /// Documents read or written, one time.
+    /// Documents read or written per execution.
     pub documents: Compared,
-    /// Bytes of them, one time.
+    /// Bytes read or written per execution.
     pub bytes: Compared,
-    /// Microseconds: mean.
+    /// The mean duration in microseconds.
     pub mean_micros: f64,
-    /// Microseconds: half of the runs took no longer.
+    /// The median duration in microseconds.
     pub p50_micros: u64,
-    /// Microseconds: 95 of 100 runs took no longer.
+    /// The 95th percentile of the duration in microseconds.
     pub p95_micros: u64,
-    /// Whether it was a transaction.
+    /// Whether it ran in a transaction.
     pub transaction: bool,
 }
 
 /// A figure that was predicted and measured.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Compared {
-    /// Before.
+    /// The prediction.
     pub predicted: f64,
-    /// After.
+    /// The measurement.
     pub measured: f64,
 }
 
 impl Compared {
-    /// By what share of the measured figure the prediction was too high; below zero it was too low. `None`
-    /// when there is nothing to divide by.
+    /// Returns the error of the prediction as a share of the measurement. It is negative if the
+    /// prediction was too low, and `None` if the measurement is 0.
     pub fn error(&self) -> Option<f64> {
         if self.measured == 0.0 {
             return (self.predicted == 0.0).then_some(0.0);

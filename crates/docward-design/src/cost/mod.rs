@@ -1,4 +1,4 @@
-//! What ways to store a relationship cost.
+//! The cost of the alternatives for storing a relationship.
 
 pub(crate) mod access_plan;
 pub(crate) mod compare;

@@ -1,5 +1,5 @@
-//! Pools of the clients of a design, by the arithmetic of `docward connect plan` (ALG-3, CN-03.1). What the
-//! deployment does not say is asked for, never guessed.
+//! Sizes the connection pools of a design's clients with the arithmetic of `docward connect plan`
+//! (ALG-3, CN-03.1). Missing facts about the deployment become questions and are never guessed.
 
 use docward_connect::{
     CONNECT_TIMEOUT_MS, Deployment, Given, Gravity, MAX_IDLE_MS, Method, Plan, WAIT_QUEUE_MS, plan,
@@ -9,32 +9,32 @@ use docward_model::{DesignModel, LimitScope, text};
 
 use crate::decide::derive::Question;
 
-/// The largest pool that is advised where nobody said how long an operation takes (PP-1).
+/// The largest recommended pool if the model does not say how long an operation takes (PP-1).
 const LARGEST: u64 = 200;
 
-/// What is known of the pools.
+/// The result of sizing the pools.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Pools {
-    /// Limit and clients are declared.
+    /// The limit and the clients are declared.
     Planned(Box<PoolPlan>),
-    /// One of them is missing, and this is what to declare.
+    /// One of them is missing. The question says what to declare.
     Open(Question),
 }
 
-/// The pool of every client.
+/// The plan for the pool of each client.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PoolPlan {
-    /// Client objects, as declared.
+    /// The declared number of client objects.
     pub clients: u64,
-    /// The largest pool that stays within 80 %; nothing fits when it is 0.
+    /// The maximum pool size that keeps the total within 80 % of the limit. 0 if no size does.
     pub cap: u64,
-    /// Declared reads and writes in a second, of all clients.
+    /// The declared reads and writes per second, of all clients together.
     pub per_second: f64,
-    /// The plan with that pool: its sum, its share, what is wrong with it.
+    /// The plan with this pool size: total, share of the limit, and warnings.
     pub plan: Plan,
 }
 
-/// Sizes the pools of a model's clients.
+/// Sizes the pools of the clients in a model.
 pub fn pools(model: &DesignModel) -> Pools {
     let declared = &model.deployment;
     let limit = declared.connection_limit.filter(|limit| *limit > 0);
@@ -42,8 +42,9 @@ pub fn pools(model: &DesignModel) -> Pools {
     let (Some(limit), Some(clients)) = (limit, clients) else {
         return Pools::Open(question(limit.is_none(), clients.is_none()));
     };
-    // A set is counted by each server, as `docward connect plan` does; what stands before shards is taken
-    // for a load balancer, because nobody says how many mongos there are.
+    // Each member of a replica set counts separately, as in `docward connect plan`. Clients of
+    // shards are assumed to use a load balancer, because the model does not say how many mongos
+    // there are.
     let (method, scope) = match declared.shards {
         0 | 1 => (Method::ReplicaSet, LimitScope::PerNode),
         _ => (Method::LoadBalancer, LimitScope::Total),
@@ -55,7 +56,8 @@ pub fn pools(model: &DesignModel) -> Pools {
         plan(&deployment, &[given])
     };
     let cap = with(1).services.first().map_or(0, |service| service.cap);
-    // Drivers take 0 for "no limit": where nothing fits, the plan with one connection says so.
+    // Drivers read a pool size of 0 as "no limit". If no size fits, the plan therefore uses one
+    // connection and warns.
     let plan = with(cap.clamp(1, LARGEST));
     let reads = model.reads.iter().map(|read| read.per_second);
     let writes = model.writes.iter().map(|write| write.per_second);
@@ -81,12 +83,12 @@ fn question(no_limit: bool, no_clients: bool) -> Question {
 }
 
 impl PoolPlan {
-    /// `maxPoolSize`.
+    /// Returns `maxPoolSize`.
     pub fn max_pool(&self) -> u64 {
         self.plan.services.first().map_or(1, |service| service.pool)
     }
 
-    /// The options of every client: name, value, clause.
+    /// Returns the options of every client: name, value, clause.
     pub fn options(&self) -> [(&'static str, u64, &'static str); 5] {
         let min = self.plan.services.first().map_or(1, |service| service.min_pool);
         [
@@ -98,7 +100,7 @@ impl PoolPlan {
         ]
     }
 
-    /// Where the size comes from, with its figures.
+    /// Returns the formula of the pool size with its figures.
     pub fn formula(&self) -> String {
         let limit = text::count(self.plan.deployment.limit);
         let each = format!(
@@ -115,7 +117,7 @@ impl PoolPlan {
         }
     }
 
-    /// What all pools come to.
+    /// Returns a description of the total of all pools.
     pub fn sum(&self) -> String {
         let (clients, pool) = (text::count(self.clients), text::count(self.max_pool()));
         let sum = text::count(self.clients.saturating_mul(self.max_pool()));
@@ -126,7 +128,8 @@ impl PoolPlan {
         )
     }
 
-    /// How clients are taken to connect, and what changes where they do not.
+    /// Returns a description of the assumed connection method, and of what changes with another
+    /// one.
     pub fn way(&self) -> &'static str {
         match self.plan.deployment.method {
             Method::ReplicaSet => {
@@ -138,10 +141,11 @@ impl PoolPlan {
         }
     }
 
-    /// The command that says what the declared operations need, once their time is known.
+    /// Returns the command that computes the need of the declared operations. Users run it once
+    /// they know the duration of an operation.
     pub fn next(&self) -> Option<String> {
         let each = self.per_second / self.clients as f64;
-        // A rate that rounds to nothing needs no plan.
+        // A rate that rounds to 0 needs no plan.
         let each = (each * 100.0).ceil() / 100.0;
         (each > 0.0).then(|| {
             format!(
@@ -153,7 +157,7 @@ impl PoolPlan {
         })
     }
 
-    /// What is wrong with it, what matters most first.
+    /// Returns the warnings, the most important first.
     pub fn warnings(&self) -> impl Iterator<Item = &docward_connect::Warning> {
         self.plan.warnings.iter().filter(|warning| warning.gravity < Gravity::Note)
     }
@@ -181,7 +185,7 @@ mod tests {
             (3000, 25, 96, 96),
             (3000, 30, 80, 80),
             (3000, 20, 120, 120),
-            // More than the usual most is left alone, less is told.
+            // A larger pool would fit, but 200 is the maximum. Only pools below 50 cause a warning.
             (3000, 2, 1200, 200),
             (3000, 100, 24, 24),
         ] {

@@ -1,6 +1,6 @@
-//! What one way of storing a relationship does for a declared read or write, and what that moves: for a
-//! parent with any number of children. `compare` asks for a typical parent, `design simulate` for the
-//! parents that it made, and does what is planned here.
+//! Predicts what one alternative does for a declared read or write, and how much data that moves.
+//! The prediction works for any number of children. `compare` uses a typical parent. `design
+//! simulate` uses the parents that it generates, and executes these plans.
 
 mod operations;
 use std::collections::BTreeMap;
@@ -24,67 +24,68 @@ use crate::layout::capacity::{KeyPart, index_bytes};
 use crate::layout::fields::{Figure, Layout};
 use crate::layout::plan::Design;
 
-/// One way of storing a relationship, with the documents it makes.
+/// One alternative for storing a relationship, with its documents.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Predictor {
-    /// The way.
+    /// The alternative.
     pub way: Way,
     /// Whether it was chosen.
     pub chosen: bool,
-    /// Where ids live, unless children are embedded.
+    /// Where ids are stored, unless children are embedded.
     pub link: Link,
-    /// Fields of a parent, without what the relationship adds.
+    /// The fields of a parent without those that the relationship adds.
     pub parent: Fields,
-    /// Fields of a child, as it is inside a parent or by itself.
+    /// The fields of a child, embedded or separate.
     pub child: Fields,
     /// The field of embedded children.
     pub role: String,
-    /// Whether a parent has at most one child, which is then an object and no list.
+    /// Whether a parent has at most one child. That child is an object and not a list.
     pub single: bool,
-    /// The field of a child by itself that names its parent.
+    /// The field of a separate child that holds the id of its parent.
     pub parent_id: String,
-    /// Copies of the parent's fields in a child by itself.
+    /// Copies of the parent's fields in a separate child.
     pub copies: Option<Planned>,
-    /// What a parent holds of its children when it lists them: the id or list, and copies beside one id.
+    /// The fields of a parent that refer to its children: one id with copies beside it, or a list.
     pub held: Vec<Planned>,
-    /// The fields of a pair.
+    /// The fields of a junction document.
     pub pair: Vec<Planned>,
-    /// Fields of the child that the parent or the pair has copies of.
+    /// The fields of the child that are copied to the parent or the junction document.
     pub copied: Vec<String>,
-    /// Parents of a child, at the mean; 1 when it belongs to one.
+    /// The mean number of parents of a child. It is 1 if children are not shared.
     pub parents: f64,
     shared: bool,
-    /// The newest children in the parent, each with its id in front.
+    /// The newest children in the parent, each beginning with its id.
     pub preview: Option<Planned>,
-    /// What the preview shows of the newest, and the one date of a child.
+    /// What the preview contains, and the only date field of a child.
     shows: Option<Shows>,
-    /// What the parent counts and sums.
+    /// The counts and sums in the parent.
     pub figures: Vec<(Figure, Planned)>,
-    /// The field of a child that says which is newest; the id when there is none.
+    /// The field that says which child is newest. `None` means the id.
     pub newest_by: Option<String>,
-    /// Whether embedded children are looked for without their parent, which needs an index on their ids.
+    /// Whether reads look up embedded children without their parent. This needs an index on their
+    /// ids.
     pub looked_up: bool,
-    /// Whether parents are looked for by a child that they list, which needs an index on the list.
+    /// Whether reads look up parents by a child in their list. This needs an index on the list.
     pub found_by_child: bool,
-    /// The order that parents of a child are wanted in, and whether it falls.
+    /// The requested sort order of a child's parents: fields, and whether each is descending.
     pub sorted_by: Vec<(String, bool)>,
-    /// Embedded children beyond so many are cut off.
+    /// The maximum number of embedded children. Older ones are removed.
     pub keep: Option<u64>,
-    /// Whether children that are there already come to a parent one by one, so that a new parent has none.
+    /// Whether existing children are linked to a parent one by one, so that a new parent has none.
     pub comes_empty: bool,
     names: (String, String, String),
-    /// Documents that reads begin with, where that follows from other relationships.
+    /// The number of documents that each read begins with, if it follows from other relationships.
     roots: Arc<BTreeMap<String, u64>>,
     sizes: Sizes,
-    /// Share of the embedded children that are on pages beside their parents.
+    /// The share of embedded children that are stored on overflow pages.
     on_pages: f64,
-    /// How children are put together, where several are one document.
+    /// How children are grouped, if one document holds several.
     packed: Option<Packed>,
-    /// The documents that parents are part of.
+    /// The documents that parents are embedded in.
     home: Option<Home>,
 }
 
-/// A preview, apart from its decision.
+/// The contents of a preview.
 #[derive(Clone, Debug, PartialEq)]
 struct Shows {
     newest: u64,
@@ -100,54 +101,55 @@ impl Shows {
     }
 }
 
-/// Children that are readings of a bucket.
+/// Children that are stored as readings in buckets.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Packed {
-    /// Readings of a bucket, at the mean.
+    /// The mean number of readings in a bucket.
     pub(crate) readings: f64,
-    /// Bytes of a bucket with so many.
+    /// The size of a bucket with the mean number of readings, in bytes.
     pub(crate) bytes: f64,
-    /// Whether the server makes the buckets, which are then read as single documents.
+    /// Whether the server makes the buckets. They are then read as single documents.
     pub(crate) is_native: bool,
 }
 
-/// Documents that parents are embedded in.
+/// The documents that parents are embedded in.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Home {
-    /// Their entity.
+    /// The entity of the outermost document.
     pub(crate) entity: String,
-    /// Their bytes, without what the relationship adds.
+    /// Its size in bytes, without the fields that the relationship adds.
     pub(crate) bytes: Ranked,
-    /// Parents in one, at the mean.
+    /// The mean number of parents in one document.
     pub(crate) parents: f64,
-    /// Entities on the way down to the parent, and how many parents one of each has typically.
+    /// The entities from the outermost one down to the parent, with the typical number of parents
+    /// in each.
     pub(crate) above: Vec<(String, u64)>,
-    /// Whether parents have ids there without the relationship.
+    /// Whether parents have ids there even without the relationship.
     pub(crate) has_ids: bool,
-    /// Children of a typical parent.
+    /// The number of children of a typical parent.
     pub(crate) children: u64,
-    /// Whether parents are elements of a list there, or of one in a list.
+    /// Whether parents are elements of a list, or are nested in such elements.
     pub(crate) in_list: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Sizes {
     parent: Ranked,
-    /// A child inside its parent.
+    /// An embedded child.
     child: Ranked,
-    /// A child by itself, at the mean.
+    /// The mean size of a separate child.
     own_child: u64,
     preview: Ranked,
-    /// What a parent holds of one child.
+    /// The reference to one child in its parent.
     held: Ranked,
-    /// At the mean.
+    /// The mean size of a junction document.
     pair: u64,
-    /// A full page of children.
+    /// The size of a full overflow page.
     page: u64,
 }
 
-/// The ways a relationship can be stored, the chosen one first; nothing while it is undecided. Children
-/// that several parents share can be referenced in three ways.
+/// Returns the alternatives for storing a relationship, the chosen one first. Returns none while it
+/// is undecided. Shared children can be referenced in three forms.
 pub fn predictors(
     model: &DesignModel,
     design: &Design,
@@ -166,8 +168,9 @@ pub fn predictors(
     all(&documents, relationship, decision, true)
 }
 
-/// The ways of a relationship for a table, or to be measured. Ids of children that parents share can be in three
-/// places; where a parent has one child its id is in the parent, and only a measurement tries the others.
+/// Returns the alternatives of a relationship, for a table or a measurement. The ids of shared
+/// children can be stored in three places. If a parent has one child, the id is in the parent; only
+/// a measurement tries the other places.
 pub(crate) fn all(
     documents: &Documents<'_>,
     relationship: &Relationship,
@@ -180,7 +183,7 @@ pub(crate) fn all(
         true => vec![Link::ChildIds, Link::ParentIds, Link::Pairs],
         false => vec![base.link],
     };
-    // Previews of what is shared are not measured.
+    // Previews of shared children are not measured.
     let preview = Preview::of(&decision.patterns).is_some() && !(shared && measured);
     let chosen = match chosen(decision) {
         Way::Hybrid if !preview => Way::Reference,
@@ -199,7 +202,7 @@ pub(crate) fn all(
     made.collect()
 }
 
-/// What all ways of a relationship share.
+/// The properties that all alternatives of a relationship share.
 struct Base<'a, 'm> {
     layout: &'a Layout<'m>,
     relationship: &'a Relationship,
@@ -210,16 +213,16 @@ struct Base<'a, 'm> {
     newest_by: Option<String>,
     looked_up: bool,
     found_by_child: bool,
-    /// Whether it is for a measurement, which finds and changes each embedded child by its id; in a design only
-    /// those have one that are asked for by it.
+    /// Whether the predictor is for a measurement. A measurement finds and changes each embedded
+    /// child by its id. In a design, embedded children have ids only if reads look them up by id.
     measured: bool,
     roots: Arc<BTreeMap<String, u64>>,
-    /// Bytes of a parent, and of a child.
+    /// The sizes of a parent and a child.
     bytes: (Ranked, Ranked),
 }
 
 impl<'a, 'm> Base<'a, 'm> {
-    /// The order of the first read that wants parents of a child in one.
+    /// Returns the sort order of the first read that sorts the parents of a child.
     fn sorted_by(&self) -> Vec<(String, bool)> {
         let r = self.relationship;
         let mut reads = self.layout.model.reads.iter().filter(|read| {
@@ -239,7 +242,7 @@ impl<'a, 'm> Base<'a, 'm> {
     ) -> Self {
         let layout = documents.layout();
         let model = layout.model;
-        // What every other relationship adds to the two is the same in all ways.
+        // The fields that other relationships add are the same in all alternatives.
         let (parent, child) = documents.without(relationship);
         let bytes = (parent.bytes, child.bytes);
         let (parent, child) = (parent.fields, child.fields);
@@ -289,7 +292,7 @@ impl<'a, 'm> Base<'a, 'm> {
                 layout.newest(relationship, child, (newest, by, fields), children)
             },
         );
-        // A design that keeps counts but shows no newest children is a reference with counts.
+        // A design that stores counts but no newest children is a reference with counts.
         let keeps = match way {
             Way::Embed => decision.choice == Some(Choice::Embed),
             Way::Reference => subset.is_none(),
@@ -342,7 +345,7 @@ impl<'a, 'm> Base<'a, 'm> {
             Link::ParentIds => size::element(&parent_id, size::array(parents.round() as u64, 12)),
             Link::ChildIds | Link::Pairs => 0,
         };
-        // Embedded children that nobody asks for by an id have none.
+        // Embedded children have no id if nothing looks them up by id.
         let nameless = way == Way::Embed
             && !(self.measured && (relationship.is_shared() || self.looked_up))
             && !(relationship.is_shared() && self.found_by_child)
@@ -356,7 +359,7 @@ impl<'a, 'm> Base<'a, 'm> {
             (self.child.clone(), self.bytes.1)
         };
         let page = decision.patterns.iter().find_map(|pattern| match pattern {
-            // A measurement has all of them in the parent.
+            // A measurement stores all children in the parent.
             Pattern::Outlier { page } if way == Way::Embed && !self.measured => Some(*page),
             _ => None,
         });
@@ -376,7 +379,7 @@ impl<'a, 'm> Base<'a, 'm> {
                     Some(_) => Ranked::default().map(|_| 12),
                     None => Ranked::of(&list.fields),
                 },
-                // Fields of the parent itself, without a document around them.
+                // These fields belong to the parent itself, so they have no document overhead.
                 single => Ranked::of(single).map(|bytes| bytes - size::DOCUMENT_OVERHEAD),
             },
             pair: mean(&pair),
@@ -427,7 +430,7 @@ impl<'a, 'm> Base<'a, 'm> {
 }
 
 impl Predictor {
-    /// The word for the way; where ids live when that is what sets ways apart.
+    /// Returns the word for the alternative, or for the link if alternatives differ only in that.
     pub fn name(&self) -> &'static str {
         match self.way {
             Way::Reference if self.is_shared() => self.link.name(),
@@ -435,7 +438,7 @@ impl Predictor {
         }
     }
 
-    /// Whether there is a document for each pair.
+    /// Whether there is a junction document for each pair.
     pub fn is_paired(&self) -> bool {
         self.way != Way::Embed && self.link == Link::Pairs
     }
@@ -445,7 +448,7 @@ impl Predictor {
         self.shared
     }
 
-    /// The same with another number of parents of a child.
+    /// Returns the predictor with another number of parents of a child.
     #[must_use]
     pub fn shared_by(mut self, parents: f64) -> Self {
         let list = |parents: f64| size::array(parents.round() as u64, 12);
@@ -456,14 +459,15 @@ impl Predictor {
         self
     }
 
-    /// Bytes of a parent at the mean of many, which have so many children on average.
+    /// Returns the mean size of parents in bytes, for a mean number of children.
     pub fn mean_parent_bytes(&self, children: f64) -> f64 {
         let few = children.max(0.0).floor();
         let bytes = |children: f64| self.parent_bytes(children as u64, Rank::Mean) as f64;
         bytes(few) + (children - few) * (bytes(few + 1.0) - bytes(few))
     }
 
-    /// Bytes of a parent that has so many children; its own fields at a rank.
+    /// Returns the size in bytes of a parent with this many children. `rank` applies to the
+    /// parent's own fields.
     pub fn parent_bytes(&self, children: u64, rank: Rank) -> u64 {
         let own = self.sizes.parent.at(rank);
         let list =
@@ -489,13 +493,13 @@ impl Predictor {
         own.saturating_add(held).saturating_add(preview).saturating_add(figures)
     }
 
-    /// The same with children in buckets.
+    /// Returns the predictor with children in buckets.
     #[must_use]
     pub(crate) fn in_buckets(self, packed: Packed) -> Self {
         Self { packed: Some(packed), ..self }
     }
 
-    /// The same with parents that are part of other documents.
+    /// Returns the predictor with parents that are embedded in other documents.
     #[must_use]
     pub(crate) fn inside(self, home: Home) -> Self {
         Self { home: Some(home), ..self }
@@ -505,34 +509,34 @@ impl Predictor {
         self.home.as_ref()
     }
 
-    /// Bytes of the document that has a parent with so many children each: the parent itself, or what it is
-    /// embedded in.
+    /// Returns the size of the document that holds a parent with this many children: the parent
+    /// itself, or the document it is embedded in.
     fn document_bytes(&self, children: u64) -> f64 {
         let parent = self.parent_bytes(children, Rank::Mean) as f64;
         let Some(home) = &self.home else { return parent };
-        // Those beside it are as parents are.
+        // The other parents in the same document are assumed to be typical.
         let typical = self.parent_bytes(home.children, Rank::Mean) as f64;
         self.around_parent(typical) + parent - typical
     }
 
-    /// Bytes of the document around parents of so many bytes.
+    /// Returns the size of the document around parents of this size.
     pub(crate) fn around_parent(&self, parent: f64) -> f64 {
         let own = self.sizes.parent.at(Rank::Mean) as f64;
         let Some(home) = &self.home else { return parent };
-        // Children that name their parent give it an id.
+        // If children store the id of their parent, the embedded parent needs an id.
         let is_named = self.way != Way::Embed && self.link == Link::ParentId && !home.has_ids;
         let id = if is_named { size::element("_id", 12) as f64 } else { 0.0 };
         home.bytes.at(Rank::Mean) as f64 + home.parents * (parent - own + id)
     }
 
-    /// Parents that are reached by one document that a read begins with.
+    /// Returns the number of parents in one document that a read begins with.
     pub(crate) fn per_root(&self, read: &DesignRead, plan: Option<&ReadPlan>) -> u64 {
         let above = self.home.iter().flat_map(|home| &home.above);
         let mut above = above.filter(|_| matches!(plan, Some(ReadPlan::Parents { .. })));
         above.find(|(entity, _)| *entity == read.from).map_or(1, |(_, parents)| *parents)
     }
 
-    /// Documents of so many children by themselves, and their bytes.
+    /// Returns the number of documents for this many separate children, and their size in bytes.
     pub(crate) fn apart(&self, children: f64) -> (f64, f64) {
         match self.packed {
             None => (children, children * self.sizes.own_child as f64),
@@ -546,58 +550,62 @@ impl Predictor {
         }
     }
 
-    /// Indexes that an own child has an entry in: the one on `_id`, which a time series does not have, and
-    /// the one on the parent's id, or on the list of its own in the parent. A child in a tree has an entry for each
-    /// of those above it.
+    /// Returns the number of index entries of a separate child:
+    ///
+    /// - one on `_id`, except in a time series
+    /// - one on the parent's id, or on its own list in the parent
+    /// - one for each ancestor, in a tree
     fn own_indexes(&self) -> f64 {
         let own = f64::from(!self.packed.is_some_and(|packed| packed.is_native));
         let above = if self.is_tree() { TREE_DEPTH.p50 as f64 } else { 0.0 };
         own + f64::from(self.link != Link::ChildIds || self.indexes_list()) + above
     }
 
-    /// Whether entities lie above and below each other: each lists all above it.
+    /// Whether the entities form a tree. Each then lists all its ancestors.
     fn is_tree(&self) -> bool {
         self.names.1 == self.names.2 && !self.shared
     }
 
-    /// Whether ids that parents list have an index: parents are found by them, or no child is in two.
+    /// Whether the list of ids in the parent has an index. It needs one if reads find parents by
+    /// it, or if it must prevent a child from having two parents.
     pub fn indexes_list(&self) -> bool {
         self.found_by_child || !self.shared && self.home.as_ref().is_none_or(|home| !home.in_list)
     }
 
-    /// Children that have an index entry together.
+    /// Returns the number of children that share an index entry.
     pub(crate) fn together(&self) -> f64 {
         self.packed.map_or(1.0, |packed| packed.readings)
     }
 
-    /// How many of the newest children a parent shows.
+    /// Returns how many of the newest children a parent shows.
     pub fn shown(&self) -> u64 {
         self.preview.as_ref().and_then(|list| list.items).map_or(0, |items| items.max)
     }
 
-    /// Whether the parent counts its children.
+    /// Whether the parent stores the number of its children.
     pub fn counts(&self) -> bool {
         self.figures.iter().any(|(figure, _)| *figure == Figure::Count)
     }
 
-    /// Bytes of a child by itself, at the mean.
+    /// Returns the mean size of a separate child in bytes.
     pub fn own_child(&self) -> u64 {
         self.sizes.own_child
     }
 
-    /// The most children that fit into a parent below a size.
+    /// Returns the maximum number of children that a parent below a size can embed.
     pub fn fitting(&self, bytes: u64) -> u64 {
         let room = bytes.saturating_sub(self.sizes.parent.at(Rank::P99));
         size::fitting(room, self.sizes.child.at(Rank::Mean))
     }
 
-    /// Bytes of a pair, at the mean.
+    /// Returns the mean size of a junction document in bytes.
     pub fn pair_bytes(&self) -> u64 {
         self.sizes.pair
     }
 
-    /// Bytes of all documents of parents that have so many children each, and of the indexes that the way
-    /// needs beside those on `_id`. Children that parents share are fewer than their links.
+    /// Returns the size of all documents in bytes, for parents with these numbers of children. Also
+    /// returns the size of the indexes in addition to those on `_id`. `children` counts each shared
+    /// child once.
     pub fn storage(&self, counts: &[u64], children: u64) -> (u64, u64) {
         let held: u64 = counts.iter().map(|n| self.parent_bytes(*n, Rank::Mean)).sum();
         let links: u64 = counts.iter().sum();
@@ -610,10 +618,10 @@ impl Predictor {
         (held + apart, self.index(parents, links as f64, children as f64) as u64)
     }
 
-    /// Bytes of the indexes that the way needs beside those on `_id`.
+    /// Returns the size in bytes of the indexes in addition to those on `_id`.
     pub(crate) fn index(&self, parents: f64, links: f64, children: f64) -> f64 {
         let id = |distinct: f64| KeyPart::of(BsonType::ObjectId, 0, distinct);
-        // What a list leads to is found in the order of its documents.
+        // The index on a list also contains the sort fields.
         let listed = || -> Vec<KeyPart> {
             let fields = self
                 .sorted_by
@@ -636,7 +644,8 @@ impl Predictor {
             (_, Link::ChildIds) if self.indexes_list() => index_bytes(&listed(), links),
             (_, Link::ChildIds) => 0.0,
             (_, Link::ParentIds) => index_bytes(&[id(parents)], links),
-            // No pair twice, and from the other side.
+            // One unique index prevents duplicate pairs; the other serves lookups from the other
+            // side.
             (_, Link::Pairs) => {
                 index_bytes(&[id(parents), id(links)], links)
                     + index_bytes(&[id(children), id(links)], links)
@@ -644,28 +653,29 @@ impl Predictor {
         }
     }
 
-    /// Whether embedded children are looked for, which needs an index on their ids.
+    /// Whether reads look up embedded children, which needs an index on their ids.
     pub fn needs_lookup(&self) -> bool {
         self.looked_up || self.is_shared() && self.found_by_child
     }
 }
 
-/// A read as one relationship sees it.
+/// A read from the point of view of one relationship.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct View {
-    /// Documents, and their bytes, that are there already when it follows the relationship.
+    /// The documents, and their bytes, that the read has when it follows the relationship.
     pub(crate) begin: (f64, f64),
-    /// Documents that it fetches of the other side.
+    /// The number of documents that it fetches from the other side.
     pub(crate) fetched: f64,
-    /// Whether it comes by the parent.
+    /// Whether it arrives at the parent.
     pub(crate) by_parent: bool,
-    /// Whether it asks by the relationship: how many documents it begins with follows from that.
+    /// Whether the read filters by the relationship. The relationship then determines how many
+    /// documents the read begins with.
     pub(crate) is_by_it: bool,
-    /// Whether what it begins with are buckets or pages.
+    /// Whether the read begins with buckets or pages.
     pub(crate) is_packed: bool,
 }
 
-/// The way that was decided.
+/// Returns the alternative that was chosen.
 pub(crate) fn chosen(decision: &Decision) -> Way {
     let subset = decision.patterns.iter().any(|p| matches!(p, Pattern::Subset { .. }));
     match (decision.choice, subset) {

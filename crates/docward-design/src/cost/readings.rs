@@ -1,5 +1,6 @@
-//! Readings over time in three ways, for `design simulate`: a document for each, buckets, and a native
-//! time series; and what each is predicted to take and to move.
+//! Three alternatives for storing readings over time, for `design simulate`: one document for each
+//! reading, buckets, and a native time series. This module predicts their size and the data that
+//! operations move.
 
 use docward_model::{BsonType, DesignModel, DesignRead, DesignWrite, Entity};
 
@@ -14,19 +15,19 @@ use crate::layout::fields::{Layout, is_of_series};
 use crate::layout::plan::Design;
 use crate::layout::time_series::{SERVER_HEAD, column, server_most, step};
 
-/// A way to store readings.
+/// An alternative for storing readings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ReadingsWay {
-    /// A document for each.
+    /// A document for each reading.
     Documents,
-    /// A document for those of a period.
+    /// A document for the readings of a period.
     Buckets,
-    /// The server makes buckets.
+    /// A native time series, for which the server makes the buckets.
     TimeSeries,
 }
 
 impl ReadingsWay {
-    /// The word in JSON and messages.
+    /// Returns the word in JSON and messages.
     pub fn name(self) -> &'static str {
         match self {
             Self::Documents => "documents",
@@ -36,34 +37,35 @@ impl ReadingsWay {
     }
 }
 
-/// What the series of an entity are made of.
+/// The parts of an entity's series.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Readings {
     /// The entity.
     pub entity: String,
-    /// The field of the time.
+    /// The time field.
     pub time: String,
-    /// The fields that say which series it is.
+    /// The fields that identify the series.
     pub ids: Vec<Planned>,
-    /// A reading as a document of its own.
+    /// The fields of a reading as a separate document.
     pub reading: Vec<Planned>,
-    /// A reading in a bucket.
+    /// The fields of a reading in a bucket.
     pub inside: Vec<Planned>,
-    /// A bucket.
+    /// The fields of a bucket.
     pub bucket: Vec<Planned>,
-    /// What ends a bucket.
+    /// The rule that ends a bucket.
     pub rule: Bucket,
-    /// The field of a bucket's begin.
+    /// The field for the start time of a bucket.
     pub start: String,
-    /// Milliseconds from one reading to the next.
+    /// The time between two readings, in milliseconds.
     pub step: i64,
     /// `seconds`, `minutes` or `hours`.
     pub granularity: &'static str,
-    /// What was decided.
+    /// The alternative that was chosen.
     pub chosen: ReadingsWay,
-    /// Whether single readings are changed or other things are needed that a time series has not.
+    /// Whether the model needs something that a time series does not support, such as changes of
+    /// single readings.
     pub needs_plain: bool,
-    /// Series that there are, when somebody said.
+    /// The number of series, if it is declared.
     pub series: Option<f64>,
     bytes: Bytes,
 }
@@ -72,14 +74,15 @@ pub struct Readings {
 struct Bytes {
     reading: u64,
     inside: u64,
-    /// A bucket without its readings.
+    /// The size of a bucket without its readings.
     head: u64,
-    /// What a reading adds to a bucket that the server makes: while it is open, and compressed.
+    /// The size of a reading in a bucket of the server: while the bucket is open, and compressed.
     open: f64,
     column: f64,
 }
 
-/// The readings of an entity; why not, when it is none or undecided.
+/// Returns the readings of an entity, or why there are none. An entity has none if it is not a
+/// series or is undecided.
 pub fn readings(
     model: &DesignModel,
     design: &Design,
@@ -119,7 +122,8 @@ pub fn readings(
         reading: mean(&reading),
         inside: mean(&inside),
         head: mean(&apart),
-        // A type, a place of three digits and a zero in front of each value.
+        // The overhead before each value is a type byte, an index of about three digits and a zero
+        // byte.
         open: columns.iter().map(|f| f.value_bytes(Rank::Mean) as f64 + 4.9).sum(),
         column: columns.iter().map(|field| column(field, &series.time)).sum(),
     };
@@ -147,7 +151,7 @@ pub fn readings(
 }
 
 impl Readings {
-    /// The bucket that a reading of a series goes to, counted from its first one.
+    /// Returns the index of the bucket that a reading of a series belongs to.
     pub fn bucket_of(&self, reading: u64) -> u64 {
         let time = self.step as u64 * reading;
         match self.rule.window {
@@ -157,7 +161,7 @@ impl Readings {
         }
     }
 
-    /// The first reading of a bucket.
+    /// Returns the index of the first reading of a bucket.
     pub fn first_of(&self, bucket: u64) -> u64 {
         let from = |length: i64| (bucket * length as u64).div_ceil(self.step as u64);
         match self.rule.window {
@@ -167,7 +171,7 @@ impl Readings {
         }
     }
 
-    /// Milliseconds from a series' begin to the begin of a bucket.
+    /// Returns the time from the start of a series to the start of a bucket, in milliseconds.
     pub fn begin_of(&self, bucket: u64) -> i64 {
         match self.rule.window {
             Window::Day => bucket as i64 * DAY,
@@ -176,7 +180,7 @@ impl Readings {
         }
     }
 
-    /// Readings of a bucket of a series that has so many.
+    /// Returns the number of readings in a bucket of a series with `readings` readings.
     fn filled(&self, bucket: u64, readings: u64) -> u64 {
         self.first_of(bucket + 1).min(readings).saturating_sub(self.first_of(bucket))
     }
@@ -185,13 +189,13 @@ impl Readings {
         self.bytes.head + size::element("readings", size::array(readings, self.bytes.inside))
     }
 
-    /// Most readings of a bucket that the server makes.
+    /// Returns the maximum number of readings in a bucket of the server.
     fn server_most(&self) -> u64 {
         server_most(self.granularity, self.step, self.bytes.reading)
     }
 
-    /// Documents, their bytes, and bytes of the index on series and time, of so many series with so many
-    /// readings each.
+    /// Returns the number of documents, their size in bytes, and the size in bytes of the index on
+    /// series and time.
     pub fn stored(&self, way: ReadingsWay, series: u64, readings: u64) -> (u64, u64, u64) {
         let ids = |different: f64| -> Vec<KeyPart> {
             let part = |field: &Planned| KeyPart::of(field.kind, field.bytes.0, different);
@@ -213,7 +217,7 @@ impl Readings {
                 (series * each, series * bytes, index(series * each, 1))
             }
             ReadingsWay::TimeSeries => {
-                // The last bucket of a series is open, and not compressed yet.
+                // The last bucket of a series is still open and not compressed.
                 let closed = readings.saturating_sub(1) / self.server_most();
                 let open = readings - closed * self.server_most();
                 let head = (SERVER_HEAD + 2 * self.bytes.reading) as f64;
@@ -226,13 +230,14 @@ impl Readings {
         }
     }
 
-    /// Readings a declared read is about: so many, or those of a day.
+    /// Returns the number of readings that a declared read is about: its limit, or the readings of
+    /// a day.
     pub fn wanted(&self, read: &DesignRead) -> u64 {
         let day = (DAY as u64).div_ceil(self.step as u64);
         read.limit.unwrap_or(day).max(1)
     }
 
-    /// Whether a read asks for one series.
+    /// Whether a read filters by one series.
     pub fn is_of_one(&self, read: &DesignRead) -> bool {
         let named = |id: &Planned| {
             read.filter.iter().any(|(field, _)| {
@@ -242,7 +247,8 @@ impl Readings {
         read.from == self.entity && self.ids.iter().all(named)
     }
 
-    /// Documents and bytes of a read of the readings `from..to` of a series that has so many.
+    /// Returns the documents and bytes of a read of the readings `from..to`. `readings` is the
+    /// number of readings of the series.
     pub fn read(&self, way: ReadingsWay, from: u64, to: u64, readings: u64) -> (f64, f64) {
         if way != ReadingsWay::Buckets {
             return ((to - from) as f64, ((to - from) * self.bytes.reading) as f64);
@@ -253,8 +259,8 @@ impl Readings {
         (buckets.count() as f64, bytes)
     }
 
-    /// Bytes of what is written when a reading of a series is added or changed; `readings` are those of
-    /// the series afterwards.
+    /// Returns the bytes that are written when a reading is added or changed. `readings` is the
+    /// number of readings of the series after the write.
     pub fn write(&self, way: ReadingsWay, reading: u64, readings: u64) -> f64 {
         if way != ReadingsWay::Buckets {
             return self.bytes.reading as f64;
@@ -263,7 +269,7 @@ impl Readings {
         self.bucket_bytes(self.filled(bucket, readings)) as f64
     }
 
-    /// The fields of the entity that a write changes.
+    /// Returns the fields of the entity that a write changes.
     pub fn changed<'w>(&self, write: &'w DesignWrite) -> Vec<&'w str> {
         let sets = write.sets.iter().filter(|(entity, _)| *entity == self.entity);
         sets.map(|(_, field)| field.as_str()).collect()
@@ -292,7 +298,8 @@ mod tests {
         assert_eq!(readings.rule.window, Window::Hour);
         assert_eq!((readings.bucket_of(59), readings.bucket_of(60)), (0, 1));
         assert_eq!((readings.first_of(1), readings.filled(1, 70)), (60, 10));
-        // PT-ts.1: sixty seconds apart are `minutes`, of which a bucket spans a day and has 1,000 at most.
+        // By PT-ts.1, an interval of 60 seconds means `minutes`. A bucket then spans a day and has
+        // at most 1,000 readings.
         assert_eq!((readings.granularity, readings.server_most()), ("minutes", 1000));
         let (documents, _, _) = readings.stored(ReadingsWay::Documents, 10, 120);
         let (buckets, _, _) = readings.stored(ReadingsWay::Buckets, 10, 120);

@@ -1,6 +1,6 @@
-//! One read, one figure: what a declared read moves in the design as a whole. Each relationship sees a part of
-//! it; the tables of all of them say the same of the way that was chosen, and of the others what they would add
-//! or spare.
+//! Gives each declared read one figure for the design as a whole. The table of each relationship
+//! covers only a part of a read. After this step, all tables show the same figure for the chosen
+//! alternative. For other alternatives, they show the difference to it.
 
 use std::collections::BTreeMap;
 
@@ -16,35 +16,38 @@ use crate::layout::capacity::Capacity;
 use crate::layout::collection::{CollectionPlan, Purpose};
 use crate::layout::fields::Layout;
 
-/// Figures that add up.
+/// Figures that can be added.
 #[derive(Clone, Copy, Default)]
 struct Moved {
     documents: f64,
     bytes: f64,
-    /// Bytes of the documents that it begins with.
+    /// The size of the documents that the read begins with, in bytes.
     begin: f64,
     entries: f64,
 }
 
 /// A read in the table of a relationship.
 struct Seen<'m> {
-    /// The place of the table, and that of the read in it.
+    /// The index of the table, and the row of the read.
     table: usize,
     row: usize,
     relationship: &'m Relationship,
-    /// What it moves with the relationship as it was decided, and how it looks from there.
+    /// The cost with the chosen alternative, and its view.
     cost: OperationCost,
     view: View,
-    /// How often the relationship is followed.
+    /// How often the read follows the relationship.
     times: f64,
-    /// What is there already then, in the design as a whole: how many times what the relationship sees, and bytes.
+    /// What the read already has at that point in the whole design: the multiple of what the
+    /// relationship sees, and bytes.
     there: (f64, f64),
-    /// Bytes of the documents that have what it gets, where these are of a third entity: they are read whole.
+    /// The size of the third entity's documents, if these embed what the read fetches. They are
+    /// read as a whole.
     around: Option<f64>,
 }
 
 impl Seen<'_> {
-    /// The entity that a read has when it follows the relationship, and the one that it gets.
+    /// Returns the entity that the read has when it follows the relationship, and the entity that
+    /// it fetches.
     fn ends(&self) -> (&str, &str) {
         let (parent, child) = (&self.relationship.parent, &self.relationship.child);
         if self.view.by_parent { (parent, child) } else { (child, parent) }
@@ -54,7 +57,7 @@ impl Seen<'_> {
         self.relationship.parent == entity || self.relationship.child == entity
     }
 
-    /// Bytes of a way, with what stands around what is fetched.
+    /// Returns the bytes of an alternative, including the documents around the fetched ones.
     fn bytes(&self, cost: &OperationCost, view: View) -> f64 {
         match self.around {
             Some(size) if view.fetched > 0.0 => view.begin.1 + view.fetched * size,
@@ -62,7 +65,8 @@ impl Seen<'_> {
         }
     }
 
-    /// Bytes that another way adds, or spares: of a document no more than the share that the relationship sees.
+    /// Returns the additional bytes of another alternative. A saving is at most the share of a
+    /// document that the relationship sees.
     fn more_bytes(&self, cost: &OperationCost, view: View) -> f64 {
         let (own, other) = (self.view.begin.1, view.begin.1);
         let (documents, bytes) = self.there;
@@ -74,7 +78,7 @@ impl Seen<'_> {
         grown + self.times * fetched
     }
 
-    /// Whether the read asks for the relationship, or begins with one end of it.
+    /// Whether the read requests the relationship, or begins with one end of it.
     fn is_followed(&self, read: &DesignRead) -> bool {
         let name = &self.relationship.name;
         self.touches(&read.from)
@@ -84,8 +88,8 @@ impl Seen<'_> {
     }
 }
 
-/// Gives what the chosen ways store the figures of the collections, so that no two tables say otherwise of one
-/// collection; other ways differ from that by as much as they did.
+/// Sets the storage of the chosen alternatives to the figures of the collections, so that all
+/// tables agree about a collection. Other alternatives keep their difference.
 pub(crate) fn reconcile_storage<'t>(
     layout: &Layout<'_>,
     collections: &[CollectionPlan],
@@ -96,7 +100,7 @@ pub(crate) fn reconcile_storage<'t>(
         let homes = [&relationship.parent, &relationship.child].map(|e| home(layout.decisions, e));
         let is_of_it = |collection: &CollectionPlan| match &collection.purpose {
             Purpose::Junction(name) | Purpose::Overflow(name) => *name == relationship.name,
-            // What has grown cold is of the same documents.
+            // An archive holds documents of the same entity.
             Purpose::Entity
             | Purpose::TimeSeries { .. }
             | Purpose::Bucket(_)
@@ -108,7 +112,7 @@ pub(crate) fn reconcile_storage<'t>(
         let stored: Option<u64> = stored
             .map(|(collection, sizes)| match (sizes.years.first()?.1, &collection.purpose) {
                 (Some((_, bytes)), _) => Some(bytes),
-                // Nobody says how many pages there are; they are few.
+                // The number of overflow pages is unknown but small.
                 (None, Purpose::Overflow(_)) => Some(0),
                 (None, _) => None,
             })
@@ -118,14 +122,14 @@ pub(crate) fn reconcile_storage<'t>(
         for storage in compared.ways.iter_mut().filter_map(|way| way.storage.as_mut()) {
             *storage = match *storage >= chosen {
                 true => stored.saturating_add(*storage - chosen),
-                // What is spared is of what was seen from here.
+                // A saving is relative to the storage that the relationship sees.
                 false => (stored as f64 * *storage as f64 / chosen as f64).round() as u64,
             };
         }
     }
 }
 
-/// Gives each read one figure in all tables, which are in the order of the relationships.
+/// Gives each read the same figure in all tables. The tables are in the order of the relationships.
 pub(crate) fn reconcile_reads<'t>(
     layout: &Layout<'_>,
     collections: &[CollectionPlan],
@@ -136,7 +140,7 @@ pub(crate) fn reconcile_reads<'t>(
     for (table, ((relationship, _), compared)) in layout.linked().zip(&tables).enumerate() {
         let Some(chosen) = compared.ways.first() else { continue };
         let views = compared.views.first().into_iter().flatten();
-        // Reads stand in front.
+        // Reads come before writes.
         for (row, (cost, view)) in chosen.operations.iter().zip(views).enumerate() {
             let (cost, view) = (cost.clone(), *view);
             let name = cost.name.clone();
@@ -145,7 +149,7 @@ pub(crate) fn reconcile_reads<'t>(
             rows.entry(name).or_default().push(seen);
         }
     }
-    // What each entity is part of, looked up once.
+    // Look up once what each entity is embedded in.
     let entities = layout.model.entities.iter();
     let homes = entities.map(|e| (e.name.as_str(), home(layout.decisions, &e.name))).collect();
     let mut sizes = BTreeMap::new();
@@ -157,7 +161,7 @@ pub(crate) fn reconcile_reads<'t>(
         };
         for one in &seen {
             let Compared { ways, views } = &mut *tables[one.table];
-            // What lives in a third entity, and begins the read, would live here instead.
+            // A child in a third entity's documents would move to this parent.
             let child = one.relationship.child.as_str();
             let moves = child == read.from
                 && homes.get(child).is_some_and(|home| {
@@ -177,8 +181,8 @@ pub(crate) fn reconcile_reads<'t>(
     }
 }
 
-/// What a read moves: the documents that it begins with, and what each relationship adds as often as it is
-/// followed.
+/// Returns the data that a read moves: the documents that it begins with, and what each
+/// relationship adds whenever it is followed.
 fn read_cost<'m>(
     layout: &Layout<'_>,
     collections: &[CollectionPlan],
@@ -187,7 +191,8 @@ fn read_cost<'m>(
     sizes: &mut BTreeMap<&'m str, Option<f64>>,
 ) -> Option<Moved> {
     let home = |entity: &str| homes.get(entity).map_or_else(String::new, |home| (*home).to_owned());
-    // Who asks by a relationship finds as many as that has; buckets are fewer than what is in them.
+    // If the read filters by a relationship, that relationship determines the number of documents.
+    // Otherwise prefer buckets, because there are fewer of them than readings.
     let first = seen.iter().filter(|one| one.touches(&read.from)).max_by(|a, b| {
         let of = |one: &Seen<'_>| (one.view.is_by_it, one.view.is_packed);
         of(a).cmp(&of(b)).then(a.view.begin.0.total_cmp(&b.view.begin.0))
@@ -198,7 +203,7 @@ fn read_cost<'m>(
         let is_it = |c: &&CollectionPlan| c.entity == entity && c.purpose == Purpose::Entity;
         collections.iter().find(is_it).map(|c| usual(layout, &c.fields) as f64)
     };
-    // Buckets and full pages have a size of their own.
+    // Buckets and full pages have their own size.
     let mut packed = seen.iter().filter(|one| one.touches(&read.from) && one.view.is_packed);
     let size = match packed.next().map(|one| one.view.begin) {
         Some((documents, bytes)) => (documents > 0.0).then(|| bytes / documents),
@@ -229,7 +234,7 @@ fn read_cost<'m>(
             *there.entry(next).or_insert(0.0) += one.times * view.fetched;
         }
     }
-    // What is not followed makes documents larger or smaller that are read all the same.
+    // A relationship that is not followed still changes the size of the documents that are read.
     for one in seen.iter_mut().filter(|one| !one.is_followed(read)) {
         let known = there.get(&home(one.ends().0)).copied().unwrap_or(0.0);
         let (documents, bytes) = one.view.begin;
@@ -239,7 +244,7 @@ fn read_cost<'m>(
     Some(whole)
 }
 
-/// Bytes of a document at the mean, with lists as long as they typically are.
+/// Returns the mean size of a document with lists of typical length, in bytes.
 fn usual(layout: &Layout<'_>, fields: &[Planned]) -> u64 {
     let typical = |name: &str| {
         let found = layout.decisions.iter().find(|decision| decision.relationship == name);

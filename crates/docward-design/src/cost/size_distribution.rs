@@ -1,6 +1,6 @@
-//! Sizes of many documents at once: the typical one, the 99th percentile and the largest. Fields are long
-//! or short independently of each other, so the largest of a thousand documents is not one in which every
-//! field is as long as it gets.
+//! Estimates the sizes of many documents: typical, 99th percentile and maximum. The lengths of
+//! fields are independent of each other. The largest of a thousand documents is therefore not one
+//! in which every field has its maximum length.
 
 use docward_model::{BsonType, Spread};
 
@@ -9,16 +9,16 @@ use crate::decide::alternative::Way;
 use crate::declared::field_plan::{Planned, Rank, document_bytes};
 use crate::declared::{quantile, size};
 
-/// Values that are as likely as each other, as documents are made of them.
+/// The number of equally likely values that represent a field.
 const STEPS: u32 = 400;
-/// Sizes that are told apart.
+/// The number of bins for sizes.
 const BINS: usize = 1024;
-/// What is added by many small differences lies here, with these chances: a normal distribution in three
-/// points.
+/// Three points that approximate a normal distribution, with their probabilities. They stand for
+/// the sum of many small differences.
 const AROUND_MEAN: [(f64, f64); 3] =
     [(-1.732_050_8, 1.0 / 6.0), (0.0, 2.0 / 3.0), (1.732_050_8, 1.0 / 6.0)];
 
-/// Sizes with their chances, from the smallest.
+/// Sizes with their probabilities, in ascending order.
 #[derive(Clone, Debug)]
 struct SizeDistribution(Vec<(f64, f64)>);
 
@@ -39,7 +39,7 @@ impl SizeDistribution {
         Self(points)
     }
 
-    /// The sizes of two together that do not depend on each other.
+    /// Returns the distribution of the sum of two independent sizes.
     fn with(&self, other: &Self) -> Self {
         let ends = |chances: &Self| {
             (chances.0.first().map_or(0.0, |p| p.0), chances.0.last().map_or(0.0, |p| p.0))
@@ -51,7 +51,7 @@ impl SizeDistribution {
                 self.0.iter().flat_map(|(x, p)| other.0.iter().map(move |(y, q)| (x + y, p * q)));
             return Self::of(pairs.collect());
         }
-        // Bins widen with sizes, and each keeps the mean of what falls into it.
+        // Bins are wider for larger sizes. Each bin keeps the mean of its sizes.
         let wide = (most / least).ln().max(1e-9) / BINS as f64;
         let mut bins = vec![(0.0, 0.0); BINS + 1];
         for (x, p) in &self.0 {
@@ -74,7 +74,7 @@ impl SizeDistribution {
         self.0.iter().map(|(x, p)| (x - mean) * (x - mean) * p).sum()
     }
 
-    /// Sums from the smallest, for [`below`].
+    /// Returns cumulative sums in ascending order, for [`below`].
     fn rising(&self) -> Vec<(f64, f64)> {
         let mut sum = 0.0;
         let each = self.0.iter().map(|(x, p)| {
@@ -85,7 +85,7 @@ impl SizeDistribution {
     }
 }
 
-/// The chance that a size is not above another.
+/// Returns the probability that a size is at most `size`.
 fn below(rising: &[(f64, f64)], size: f64) -> f64 {
     let place = rising.partition_point(|(x, _)| *x <= size);
     if place == 0 { 0.0 } else { rising[place - 1].1.min(1.0) }
@@ -139,13 +139,13 @@ fn document(fields: &[Planned]) -> SizeDistribution {
 }
 
 impl Predictor {
-    /// Bytes of a parent when there are parents with so many children each: typical, 99th percentile, and
-    /// what the largest of them is as likely to stay below as to exceed.
+    /// Returns the size in bytes of parents with these numbers of children: typical, 99th
+    /// percentile, maximum. The maximum is the median of the largest size.
     pub fn parent_sizes(&self, children: &[u64]) -> [f64; 3] {
         let own = document(&self.parent);
         let mean = document_bytes(&self.parent, Rank::Mean) as f64;
         let rising = own.rising();
-        // What each child adds, and how much that varies from child to child.
+        // The mean size that each child adds, and its variance.
         let most = if self.preview.is_some() { self.shown() } else { u64::MAX };
         let varies = match (self.way, &self.preview, self.held.as_slice()) {
             (Way::Embed, _, _) => document(&self.child).variance(),
@@ -185,10 +185,10 @@ impl Predictor {
             }
             high
         };
-        // The middle of what is at the place that is measured, among so many.
+        // The middle of the measured position among `all` documents.
         let place = |share: f64| (((all - 1.0) * share).round() + 0.5) / all;
         let largest = found(&|size| none_above(size) >= 0.5_f64.ln());
-        // Among a few the 99th percentile is the largest.
+        // With few documents, the 99th percentile is the largest one.
         let p99 = found(&|size| share(size) >= place(0.99)).min(largest);
         [found(&|size| share(size) >= place(0.5)).min(p99), p99, largest]
     }

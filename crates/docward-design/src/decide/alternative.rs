@@ -1,33 +1,34 @@
-//! Ways to store a relationship, and what each costs.
+//! The alternatives for storing a relationship, and what each costs.
 
-/// A document crosses a tier.
+/// The point at which a document crosses a size tier.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Crossing {
-    /// The tier: `1 MB`.
+    /// The tier, such as `1 MB`.
     pub label: &'static str,
-    /// Its clause.
+    /// The clause of the tier.
     pub clause: &'static str,
-    /// Children that fit below it.
+    /// The number of children that fit below the tier.
     pub children: u64,
-    /// Years from now; 0 when it has happened, `None` when it never does or not in this century.
+    /// Years until the crossing. 0 if it has happened, `None` if it does not happen within a
+    /// century.
     pub years: Option<f64>,
-    /// The month, when the model says which day it is true for.
+    /// The month of the crossing, if the model declares its date.
     pub date: Option<String>,
 }
 
-/// A way to store a relationship.
+/// An alternative for storing a relationship.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Way {
-    /// All children in the parent.
+    /// All children are embedded in the parent.
     Embed,
-    /// All children by themselves.
+    /// All children are separate documents.
     Reference,
-    /// All by themselves, the newest few in the parent as well.
+    /// All children are separate documents, and the parent also has the newest few.
     Hybrid,
 }
 
 impl Way {
-    /// The word in JSON and messages.
+    /// Returns the word in JSON and messages.
     pub fn name(self) -> &'static str {
         match self {
             Self::Embed => "embed",
@@ -37,50 +38,51 @@ impl Way {
     }
 }
 
-/// What one way costs.
+/// The cost of one alternative.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Alternative {
-    /// The way.
+    /// The alternative.
     pub way: Way,
-    /// What it is called: where the ids are, when they can be in several places.
+    /// The name. If ids can be stored in several places, it says where.
     pub name: &'static str,
     /// Whether it was chosen.
     pub chosen: bool,
-    /// Each operation that touches parent or child.
+    /// The operations that touch the parent or the child.
     pub operations: Vec<OperationCost>,
-    /// Bytes of a parent: years from now, typical, 99th percentile, most.
+    /// The size of a parent in bytes over time: years from now, typical, 99th percentile, maximum.
     pub parent: Vec<(u32, u64, u64, u64)>,
-    /// When the parent crosses the tiers, at the 99th percentile.
+    /// When a parent at the 99th percentile crosses the tiers.
     pub crossings: Vec<Crossing>,
-    /// Of what several parents share: elements of the longest list now, on either end, and whether it has no end.
+    /// For shared children: the current number of elements of the longest list on either side, and
+    /// whether it is unbounded.
     pub longest_list: Option<(u64, bool)>,
-    /// Bytes of parents and children now.
+    /// The current size of parents and children in bytes.
     pub storage: Option<u64>,
-    /// Bytes of the indexes that the relationship needs, beside those on `_id`.
+    /// The size in bytes of the indexes that the relationship needs in addition to those on `_id`.
     pub index_bytes: Option<u64>,
 }
 
-/// What an operation costs.
+/// The cost of an operation.
 #[derive(Clone, Debug, PartialEq)]
 pub struct OperationCost {
-    /// Its name in the model.
+    /// The name in the model.
     pub name: String,
-    /// Whether it writes.
+    /// Whether it is a write.
     pub writes: bool,
-    /// Times a second.
+    /// Executions per second.
     pub per_second: f64,
-    /// Documents read or written, one time.
+    /// Documents read or written per execution.
     pub documents: f64,
-    /// Bytes read from, or written to, storage, one time.
+    /// Bytes read from or written to storage per execution.
     pub bytes: f64,
-    /// Index entries that are written, or read to count, one time.
+    /// Index entries that are written, or read for a count, per execution.
     pub entries: f64,
-    /// Whether it is all or nothing and needs a transaction.
+    /// Whether it must be atomic and needs a transaction.
     pub transaction: bool,
 }
 
 impl Alternative {
-    /// A sum over operations, a second.
+    /// Returns the sum of a figure over the operations, per second.
     pub fn per_second(&self, writes: bool, of: impl Fn(&OperationCost) -> f64) -> f64 {
         let kept = self.operations.iter().filter(|cost| cost.writes == writes);
         kept.map(|cost| cost.per_second * of(cost)).sum()

@@ -1,14 +1,15 @@
-//! Fields that are searched alike go into a list of names and values; not those that something else needs
-//! by their own name.
+//! The attribute pattern: fields that are searched alike become a list of names and values. Fields
+//! that something else needs by name are excluded.
 
 use docward_model::{BsonType, DesignModel, Entity, EntityField};
 
 use crate::declared::field_plan::discriminator;
 
-/// From so many fields on one index for all of them is worth a list.
+/// The attribute pattern is worth it from this number of fields on.
 const ALIKE: usize = 3;
 
-/// The listed fields of an entity that can be attributes, when they are enough, and remarks on the others.
+/// Returns the listed fields of an entity that can be attributes, if there are enough. Also returns
+/// remarks on the others.
 pub(crate) fn listed(model: &DesignModel, entity: &Entity) -> (Vec<String>, Vec<String>) {
     let (mut fields, mut remarks) = (Vec::new(), Vec::new());
     for field in entity.attributes.iter().filter_map(|name| entity.field(name)) {
@@ -26,7 +27,8 @@ pub(crate) fn listed(model: &DesignModel, entity: &Entity) -> (Vec<String>, Vec<
     (Vec::new(), remarks)
 }
 
-/// Why a field must be one of its own: an element of a list has no name to sort, copy or sum by.
+/// Returns why a field must stay separate. An element of the list cannot be sorted, copied or
+/// summed by name.
 fn needed(model: &DesignModel, entity: &Entity, field: &EntityField) -> Option<String> {
     let name = &field.name;
     if field.unique {

@@ -1,4 +1,4 @@
-//! What is decided about relationships and entities.
+//! The decisions about relationships and entities.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,13 +13,13 @@ use crate::decide::preview::Preview;
 use crate::decide::vote::{Choice, Ruling};
 use crate::declared::dates;
 
-/// The entity whose documents an entity is part of: itself, unless it is embedded.
+/// Returns the entity whose documents contain an entity: itself, unless it is embedded.
 pub(crate) fn home<'d>(decisions: &'d [Decision], entity: &'d str) -> &'d str {
     way_up(decisions, entity, None).last().map_or(entity, |up| &up.parent)
 }
 
-/// What embeds an entity, from the document right around it to the outermost one; one relationship may be left
-/// out.
+/// Returns the relationships that embed an entity, from the innermost document to the outermost
+/// one. `without` excludes a relationship.
 pub(crate) fn way_up<'d>(
     decisions: &'d [Decision],
     entity: &'d str,
@@ -31,7 +31,7 @@ pub(crate) fn way_up<'d>(
         d.choice == Some(Choice::Embed) && d.child == at && Some(d.relationship.as_str()) != without
     };
     while let Some(up) = decisions.iter().find(|decision| is_above(at, decision)) {
-        // What embeds itself has no outermost document.
+        // A cycle of embedding has no outermost document.
         if up.parent == entity || way.iter().any(|below| below.parent == up.parent) {
             return Vec::new();
         }
@@ -41,45 +41,46 @@ pub(crate) fn way_up<'d>(
     way
 }
 
-/// What was decided about one relationship.
+/// The decision about one relationship.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Decision {
-    /// Its name.
+    /// The name of the relationship.
     pub relationship: String,
     /// The entity that would hold embedded documents.
     pub parent: String,
     /// The entity that would be embedded.
     pub child: String,
-    /// What is said in one word.
+    /// The decision in one word.
     pub verdict: Verdict,
-    /// Which side won; `None` while something is open.
+    /// The winning side. `None` while a question is open.
     pub choice: Option<Choice>,
-    /// The facts it rests on.
+    /// The facts that the decision rests on.
     pub facts: Facts,
-    /// How it was decided, row by row.
+    /// How each row of the decision tables voted.
     pub ruling: Ruling,
-    /// What becomes of it, the main pattern first.
+    /// The resulting patterns, the main one first.
     pub patterns: Vec<Pattern>,
-    /// What was weighed and left.
+    /// Remarks on what was considered and rejected.
     pub remarks: Vec<String>,
-    /// What must be answered first.
+    /// Questions that must be answered first.
     pub questions: Vec<Question>,
-    /// What would turn it.
+    /// Changes that would turn the decision.
     pub turns: Vec<Turn>,
-    /// What each way costs, the chosen one first.
+    /// The cost of each alternative, the chosen one first.
     pub alternatives: Vec<Alternative>,
     /// Whether parent and children must change together and the design needs a transaction for it (CK-10).
     pub needs_transaction: bool,
 }
 
 impl Decision {
-    /// Whether both ends have several of the other: ids can be in either, or in a document for each pair.
+    /// Whether the relationship is many-to-many. The ids can then be stored on either side, or in a
+    /// junction document for each pair.
     pub(crate) fn has_many_parents(&self) -> bool {
         self.facts.kind == Kind::ManyToMany
     }
 
-    /// Whether what a read fetches along the relationship is there already, where it begins: the newest few,
-    /// or copies, in the parent or in the child.
+    /// Whether the document where a read begins already has what it fetches along the relationship.
+    /// The document may have the newest few children, or copies of fields.
     pub(crate) fn spares(&self, model: &DesignModel, with: &With, in_parent: bool) -> bool {
         let all_of = |have: &[String]| {
             !with.fields.is_empty() && with.fields.iter().all(|field| have.contains(field))
@@ -95,15 +96,15 @@ impl Decision {
             })
     }
 
-    /// Whether declared writes change what is copied into the parent or its list of ids.
+    /// Whether declared writes change fields that are copied into the parent or its list of ids.
     pub(crate) fn refreshes_copies(&self) -> bool {
         self.patterns.iter().any(|pattern| {
             matches!(pattern, Pattern::ExtendedReference { in_parent: true, changing, .. } if !changing.is_empty())
         })
     }
 
-    /// Whether the parent has the count and the sums that a read wants of its children. A rough count is no
-    /// sum.
+    /// Whether the parent stores the count and the sums that a read wants of its children. An
+    /// approximate count does not provide sums.
     pub(crate) fn keeps(&self, read: &DesignRead) -> bool {
         let counts = read.counts.contains(&self.relationship);
         let sums = || read.sums.iter().filter(|(of, _)| *of == self.relationship);
@@ -117,21 +118,21 @@ impl Decision {
     }
 }
 
-/// The word for a decision.
+/// The verdict of a decision.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// Children are part of the parent.
+    /// Children are embedded in the parent.
     Embed,
-    /// Children are documents of their own.
+    /// Children are separate documents.
     Reference,
-    /// Children are documents of their own, and the parent carries a summary of them.
+    /// Children are separate documents, and the parent has a summary of them.
     Hybrid,
-    /// Something is not known yet.
+    /// A fact is missing.
     Undecided,
 }
 
 impl Verdict {
-    /// The word in JSON and messages.
+    /// Returns the word in JSON and messages.
     pub fn name(self) -> &'static str {
         match self {
             Self::Embed => "embed",
@@ -142,20 +143,20 @@ impl Verdict {
     }
 }
 
-/// What is said about an entity by itself.
+/// Advice about a single entity.
 #[derive(Clone, Debug, PartialEq)]
 pub struct EntityAdvice {
-    /// Its name.
+    /// The name of the entity.
     pub entity: String,
-    /// Patterns.
+    /// The patterns.
     pub patterns: Vec<Pattern>,
-    /// What was weighed and left.
+    /// Remarks on what was considered and rejected.
     pub remarks: Vec<String>,
-    /// Questions of DP-2 that are open, and others.
+    /// Open questions of DP-2, and others.
     pub questions: Vec<Question>,
 }
 
-/// Relationships whose children are part of another parent's documents.
+/// Returns the relationships whose children are embedded in another parent.
 pub(crate) fn living_elsewhere(decisions: &[Decision]) -> BTreeSet<String> {
     let homes: BTreeMap<&str, &str> = decisions
         .iter()

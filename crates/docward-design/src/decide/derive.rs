@@ -1,5 +1,5 @@
-//! From the declared reads and writes to the facts that decide a relationship (DP-1). What nobody
-//! declared becomes a question, never a guess (DP-2).
+//! Derives the facts that decide a relationship from the declared reads and writes (DP-1). A
+//! missing declaration becomes a question and is never guessed (DP-2).
 
 use std::collections::BTreeSet;
 
@@ -10,27 +10,27 @@ use docward_model::{
 use crate::decide::facts::{Bounds, Facts, Growth, Kind};
 use crate::declared::access::{self, changes_part, followed, total};
 
-/// What a relationship is about, in numbers.
+/// What is known about a relationship.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Known {
-    /// The facts, as far as they were declared.
+    /// The declared facts.
     pub facts: Facts,
-    /// Questions that must be answered before anything is decided.
+    /// Questions that must be answered before a decision.
     pub questions: Vec<Question>,
 }
 
-/// Something the file does not say.
+/// A question about something that the file does not say.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Question {
     /// The entity or relationship it is about.
     pub about: String,
     /// The question.
     pub ask: String,
-    /// What to write into the file.
+    /// The text to add to the file.
     pub write: String,
 }
 
-/// The three questions of an entity that are still open (DP-2).
+/// Returns those of the three questions about an entity that are still open (DP-2).
 pub fn questions(model: &DesignModel, entity: &Entity) -> Vec<Question> {
     let name = &entity.name;
     let mut open = Vec::new();
@@ -77,7 +77,8 @@ pub fn questions(model: &DesignModel, entity: &Entity) -> Vec<Question> {
     open
 }
 
-/// The facts of a relationship but the sizes, which depend on what is decided below it.
+/// Returns the facts of a relationship without sizes. Sizes depend on the decisions about
+/// relationships below it.
 pub fn known(model: &DesignModel, relationship: &Relationship, bounds: &Bounds) -> Known {
     let mut questions: Vec<Question> = [&relationship.parent, &relationship.child]
         .into_iter()
@@ -114,7 +115,8 @@ pub fn known(model: &DesignModel, relationship: &Relationship, bounds: &Bounds) 
             Growth::Unknown
         }
     };
-    // What is cut off at every write has an end, whatever comes in (PT-slice.1).
+    // A list that is truncated at every write is bounded, regardless of how many children are added
+    // (PT-slice.1).
     if let Some(newest) = relationship.keep_newest {
         let reached = growth == Growth::Endless || children.max >= bounds.many;
         let late = newest >= bounds.many && reached;
@@ -166,8 +168,9 @@ struct Access {
     queried_alone: f64,
 }
 
-/// The share of a list that a read of the newest wants: a page of ten is no read of a thousand (PT-subset.1). One that
-/// shows what must be current reads the children themselves.
+/// Returns the share of a list that a read of the newest children needs. A page that shows 10 of
+/// 1,000 children does not need the whole list (PT-subset.1). A page with fields that must be
+/// current reads the children themselves.
 fn wanted(with: &With, relationship: &Relationship, children: Spread) -> f64 {
     match &with.newest {
         Some((newest, _))
@@ -198,7 +201,8 @@ fn access(model: &DesignModel, relationship: &Relationship, children: Spread) ->
             continue;
         }
         all += read.per_second;
-        // Asked for by the parent's id it is not alone, though the parent itself is not read.
+        // A read by the parent's id does not count as a read of the child alone, even if it does
+        // not read the parent.
         let by_parent = read
             .filter
             .iter()
@@ -215,14 +219,15 @@ fn access(model: &DesignModel, relationship: &Relationship, children: Spread) ->
     Access { co_read: of(together, all), queried_alone: of(alone, all).unwrap_or(0.0) }
 }
 
-/// Who writes both ends of a relationship.
+/// The writes on both ends of a relationship.
 pub(crate) struct Written {
     pub(crate) co_update: Option<f64>,
     pub(crate) child_only_update: f64,
     pub(crate) atomic: bool,
 }
 
-/// Writes of a relationship. What is part of the child's documents is the child: its writes are updates of it.
+/// Summarizes the writes of a relationship. A write of an entity that is embedded in the child
+/// counts as an update of the child.
 pub(crate) fn written<'w>(
     writes: impl Iterator<Item = &'w DesignWrite> + Clone,
     relationship: &Relationship,
@@ -237,7 +242,7 @@ pub(crate) fn written<'w>(
     let updates_child =
         |write: &DesignWrite| write.updates.iter().any(|entity| entity == child) || inside(write);
     let touches_child = |write: &DesignWrite| write.touches(child) || inside(write);
-    // Where both are of one entity, a write has to do two things to touch two documents.
+    // If both ends are the same entity, only a write with two actions touches two documents.
     let touches_both = |write: &DesignWrite| {
         let does = [&write.inserts, &write.updates, &write.deletes];
         let times = does.iter().filter(|all| all.iter().any(|entity| entity == child)).count();

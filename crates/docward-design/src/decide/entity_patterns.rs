@@ -1,4 +1,4 @@
-//! Patterns of single entities: time series, buckets, kinds, archives, versions.
+//! The patterns of single entities: time series, buckets, polymorphism, archives, versions.
 
 use docward_model::{DesignModel, Entity};
 
@@ -8,7 +8,7 @@ use crate::decide::pattern::{Bucket, Made, Pattern, Window};
 use crate::declared::field_plan::discriminator;
 use crate::declared::{access, dates, size};
 
-/// Patterns of an entity by itself.
+/// Returns the patterns of a single entity.
 pub(crate) fn of_entity(model: &DesignModel, entity: &Entity, bytes: u64) -> Made {
     let mut made = Made { patterns: Vec::new(), remarks: Vec::new(), questions: Vec::new() };
     if entity.series.is_some() {
@@ -27,7 +27,7 @@ pub(crate) fn of_entity(model: &DesignModel, entity: &Entity, bytes: u64) -> Mad
     let is_native = has(&made.patterns, |p| matches!(p, Pattern::TimeSeries { .. }));
     let is_bucket = has(&made.patterns, |p| matches!(p, Pattern::Bucket(_)));
     if let Some(cold) = entity.lifecycle.and_then(|life| {
-        // What is deleted before it grows cold needs no archive.
+        // Documents that are deleted before they grow cold need no archive.
         life.cold_days.filter(|cold| life.kept_days.is_none_or(|kept| kept > *cold))
     }) {
         if is_native {
@@ -67,8 +67,8 @@ pub(crate) fn of_entity(model: &DesignModel, entity: &Entity, bytes: u64) -> Mad
 }
 
 impl Made {
-    /// Readings over time: a native series from 5.0 on when nothing it lacks is needed (GC-30), else
-    /// buckets.
+    /// Decides how to store readings over time. From 5.0 on, this is a native time series unless
+    /// the model needs something that it lacks (GC-30). Otherwise it is buckets.
     fn series(&mut self, model: &DesignModel, entity: &Entity, bytes: u64) {
         let Some(series) = &entity.series else { return };
         let sum = |keep: &dyn Fn(&docward_model::DesignWrite) -> bool| -> f64 {
@@ -76,10 +76,10 @@ impl Made {
         };
         let updates = sum(&|w| w.updates.contains(&entity.name));
         let inserts = sum(&|w| w.inserts.contains(&entity.name));
-        // ALG-8: nearly insert-only.
+        // ALG-8 requires that the series is nearly insert-only.
         let changes = updates > 0.01 * (updates + inserts);
         let native = model.deployment.server >= (5, 0);
-        // What is declared answers the question (GC-30).
+        // The declaration answers the question (GC-30).
         if let Some(field) = entity.fields.iter().find(|field| field.unique) {
             self.remarks.push(format!(
                 "`{}` is unique, which neither a time series nor a list in a bucket can hold: readings are documents of their own (GC-30)",
@@ -159,20 +159,21 @@ impl Made {
     }
 }
 
-/// Seconds of a day, an hour.
+/// Seconds per day.
 pub(crate) const DAY: f64 = 86_400.0;
 
 pub(crate) const HOUR: f64 = 3600.0;
 
-/// Bytes of a bucket (DM-05.1) and its elements (DM-08.1).
+/// The maximum size of a bucket in bytes (DM-05.1), and its maximum number of elements (DM-08.1).
 pub(crate) const BUCKET_BYTES: u64 = 102_400;
 
 pub(crate) const BUCKET_MOST: u64 = 1000;
 
-/// Bytes of a bucket beside its readings: ids, times, count, statistics.
+/// The bytes of a bucket without its readings: ids, times, count, statistics.
 pub(crate) const BUCKET_HEAD: u64 = 300;
 
-/// The largest of the usual buckets that stays below 1,000 readings and 100 KB (PT-bucket.2, GC-50).
+/// Returns the largest of the usual buckets that stays below 1,000 readings and 100 KB
+/// (PT-bucket.2, GC-50).
 pub(crate) fn bucket(series: &docward_model::Series, bytes: u64) -> Bucket {
     let full = |most: u64| size::array(most, bytes).saturating_add(BUCKET_HEAD);
     let fits = |most: u64| most < BUCKET_MOST && full(most) <= BUCKET_BYTES;

@@ -1,56 +1,56 @@
-//! What is known about one relationship, whatever it was learnt from: a model file, or documents and a
-//! workload. Everything that may be unknown is an `Option`, and rows that need it stay open.
+//! The facts about one relationship, from a model file, or from documents and a workload. Each fact
+//! that may be unknown is an `Option`. Rows that need an unknown fact stay open.
 
 use docward_model::Spread;
 
 /// The facts of ALG-5.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Facts {
-    /// How many of one side belong to how many of the other.
+    /// The cardinality of the relationship.
     pub kind: Kind,
-    /// Children of a parent.
+    /// The number of children of a parent.
     pub children: Spread,
-    /// Whether there is an end to them.
+    /// Whether the number of children is bounded.
     pub growth: Growth,
-    /// Bytes of a child, at the mean.
+    /// The mean size of a child in bytes.
     pub child_bytes: u64,
-    /// Bytes of a child at the 99th percentile.
+    /// The size of a child in bytes at the 99th percentile.
     pub child_p99: u64,
-    /// Bytes of a parent without its children, at the 99th percentile.
+    /// The size of a parent without its children in bytes, at the 99th percentile.
     pub parent_bytes: u64,
-    /// Share of the reads of a child that read its parent too.
+    /// The share of a child's reads that also read its parent.
     pub co_read: Option<f64>,
-    /// Share of the writes of a child that write its parent too.
+    /// The share of a child's writes that also write its parent.
     pub co_update: Option<f64>,
-    /// Share of the updates of parent or child that change children alone.
+    /// The share of the updates of parent or child that change only children.
     pub child_only_update: Option<f64>,
-    /// Share of the reads of a child that do not come by its parent.
+    /// The share of a child's reads that do not find it through its parent.
     pub queried_alone: Option<f64>,
-    /// Whether parent and children must change together or not at all.
+    /// Whether parent and children must change atomically.
     pub atomic: Option<bool>,
-    /// Whether what is shared must never be out of date.
+    /// Whether shared data must always be current.
     pub must_be_current: Option<bool>,
-    /// Who else the child belongs to, in words; `None` when it belongs to one parent.
+    /// Describes who else the child belongs to. `None` if it belongs to one parent.
     pub shared: Option<String>,
-    /// Whether the parent lists ids of its children today.
+    /// Whether the parent currently lists the ids of its children.
     pub lists_ids: bool,
 }
 
-/// How many of one side belong to how many of the other.
+/// The cardinality of a relationship.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// One child for one parent.
+    /// One parent has one child.
     OneToOne,
-    /// Several children, each of one parent.
+    /// One parent has several children, and each has one parent.
     OneToMany,
-    /// One child that several parents share.
+    /// One parent has one child, which several parents share.
     ManyToOne,
-    /// Several children, shared by several parents.
+    /// One parent has several children, which several parents share.
     ManyToMany,
 }
 
 impl Kind {
-    /// The words in messages.
+    /// Returns the word in messages.
     pub fn name(self) -> &'static str {
         match self {
             Self::OneToOne => "one to one",
@@ -61,56 +61,58 @@ impl Kind {
     }
 }
 
-/// Whether there is an end to the children of one parent.
+/// Whether the number of children of a parent is bounded.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Growth {
-    /// Nobody said.
+    /// Not declared.
     Unknown,
-    /// There is one.
+    /// The number is bounded.
     Bounded,
-    /// There is none (DM-08.2).
+    /// The number is unbounded (DM-08.2).
     Endless,
-    /// Older ones are cut off, but not before there are more than a list may hold (GC-06).
+    /// Older children are removed, but only beyond this number, which is more than a list may hold
+    /// (GC-06).
     CutLate(u64),
-    /// There is probably none, to judge by what they are called; the words say why.
+    /// The number is probably unbounded, judging by the names. The text says why.
     LooksEndless(String),
 }
 
 impl Growth {
-    /// Whether there is no end, by what was declared or by what they are called.
+    /// Whether the number is unbounded, as declared or judging by the names.
     pub fn is_endless(&self) -> bool {
         matches!(self, Self::Endless | Self::LooksEndless(_))
     }
 }
 
 impl Facts {
-    /// Bytes of all children of a parent at the 99th percentile, as elements of an array (ALG-2).
+    /// Returns the size in bytes of all children of a parent at the 99th percentile, as elements of
+    /// an array (ALG-2).
     pub fn children_bytes(&self) -> u64 {
         crate::declared::size::large_array(self.children.p99, self.child_bytes, self.child_p99)
     }
 
-    /// Bytes of a parent at the 99th percentile with its children embedded.
+    /// Returns the size in bytes of a parent at the 99th percentile with its children embedded.
     pub fn projected(&self) -> u64 {
         self.parent_bytes.saturating_add(self.children_bytes())
     }
 }
 
-/// Bounds the rows compare with.
+/// The bounds that rows compare with.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Bounds {
-    /// Fewer children than this are few (ER-T.1).
+    /// Fewer children than this count as few (ER-T.1).
     pub few: u64,
-    /// This many or more are never embedded whole (GC-06).
+    /// A list with this many children or more is never embedded completely (GC-06).
     pub many: u64,
-    /// Children that are small together (DM-05.1).
+    /// Children whose total size in bytes is at most this count as small (DM-05.1).
     pub small_bytes: u64,
-    /// A projected size above it vetoes embedding (CK-14).
+    /// A projected size in bytes above this vetoes embedding (CK-14).
     pub safe_bytes: u64,
-    /// From this share on two things happen together (no figure in the rule book).
+    /// From this share on, two things mostly happen together. The rule book has no figure.
     pub mostly: f64,
-    /// From this share on a thing happens often by itself (no figure in the rule book).
+    /// From this share on, something often happens alone. The rule book has no figure.
     pub often: f64,
-    /// Up to this share a thing happens rarely (no figure in the rule book).
+    /// Up to this share, something rarely happens. The rule book has no figure.
     pub rarely: f64,
 }
 

@@ -1,4 +1,4 @@
-//! What would turn a decision: each fact is moved by itself until the other side wins.
+//! Finds what would turn a decision: each fact is changed alone until the other side wins.
 
 use docward_model::text;
 
@@ -8,31 +8,31 @@ use crate::decide::vote::{self, Choice};
 /// A change of one fact that turns the decision.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Turn {
-    /// The other side.
+    /// The side that then wins.
     pub choice: Choice,
-    /// The fact as it would have to be: `99th percentile of children is 50 or more`.
+    /// The changed fact in words, such as `99th percentile of children is 50 or more`.
     pub when: String,
-    /// The value of the fact from which it turns; `None` for those that are true or false.
+    /// The value from which the decision turns. `None` for a fact that is true or false.
     pub from: Option<f64>,
 }
 
-/// What bears on a relationship beside its own facts.
+/// What affects a relationship in addition to its own facts.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Around {
-    /// Only the newest so many are kept, however many come (PT-slice.1).
+    /// The maximum number of children that are kept (PT-slice.1).
     pub keep_newest: Option<u64>,
-    /// Bytes of other lists that are embedded in the same parent, at the 99th percentile.
+    /// The sizes in bytes of the other lists embedded in the same parent, at the 99th percentile.
     pub lists: Vec<u64>,
-    /// Bytes of the names of all of them.
+    /// The size in bytes of the names of all lists.
     pub names: u64,
 }
 
 impl Around {
-    /// Whether a list stays in its parent beside the others: while they are too large together, the largest
-    /// goes (CK-14).
+    /// Whether a list stays in its parent beside the others. While the lists are too large
+    /// together, the largest is removed (CK-14).
     fn holds(&self, facts: &Facts, bounds: &Bounds) -> bool {
         let own = facts.children_bytes();
-        // Of two that are as large the one that is asked about goes.
+        // If two lists have the same size, this one is removed.
         let smaller = self.lists.iter().filter(|list| **list <= own);
         let base = facts.parent_bytes.saturating_add(self.names);
         let beside = smaller.fold(base, |sum, list| sum.saturating_add(*list));
@@ -40,7 +40,8 @@ impl Around {
     }
 }
 
-/// Every single fact that turns the decision: numbers, sizes, shares, then what is true or false.
+/// Returns every single fact that turns the decision: numbers, sizes, shares, then facts that are
+/// true or false.
 pub fn turns(facts: &Facts, bounds: &Bounds, around: &Around) -> Vec<Turn> {
     let outcome = |facts: &Facts| match vote::choice(facts, bounds) {
         Choice::Embed if !around.holds(facts, bounds) => Choice::Reference,
@@ -58,13 +59,14 @@ pub fn turns(facts: &Facts, bounds: &Bounds, around: &Around) -> Vec<Turn> {
         spread.p99 = number;
         spread.p50 = spread.p50.min(number);
         spread.p95 = spread.p95.min(number);
-        // A longer list has a longer tail; a shorter one is shorter altogether.
+        // If p99 rises, so does the maximum if it is smaller. If p99 falls, no list is longer than
+        // that.
         spread.max = if number < facts.children.p99 { number } else { spread.max.max(number) };
         moved
     };
     if matches!(facts.kind, Kind::OneToMany) {
         let p99 = facts.children.p99;
-        // More than are kept there never are.
+        // A list never has more children than are kept.
         let most = around.keep_newest.unwrap_or(u64::MAX).min(bounds.many * 2);
         let small = |n: u64| children(n).children_bytes() <= bounds.small_bytes;
         let safe = |n: u64| children(n).projected() <= bounds.safe_bytes;
@@ -82,7 +84,7 @@ pub fn turns(facts: &Facts, bounds: &Bounds, around: &Around) -> Vec<Turn> {
                 Some(turning.at as f64),
             );
         }
-        // The largest parents may speak against it alone.
+        // The maximum alone may speak against embedding.
         let largest = |number: u64| {
             let mut moved = facts.clone();
             moved.children.max = number;
@@ -92,7 +94,7 @@ pub fn turns(facts: &Facts, bounds: &Bounds, around: &Around) -> Vec<Turn> {
             true => last(facts.children.max, &marks, &|n| n < p99 || turned(&largest(n))),
             false => last(p99, &marks, &|n| turned(&children(n))),
         };
-        // That there are none is no advice.
+        // Advice to have no children would be useless.
         if let Some(turning) = below.filter(|turning| turning.at > 0) {
             let until = turning.until.filter(|least| *least > 1).map_or(String::new(), |least| {
                 format!(", and one has {} or more at p99", text::count(least))
@@ -103,7 +105,7 @@ pub fn turns(facts: &Facts, bounds: &Bounds, around: &Around) -> Vec<Turn> {
             );
         }
     }
-    // Large ones stay as much larger as they are.
+    // Large children keep their ratio to the mean.
     let times = facts.child_p99 as f64 / facts.child_bytes.max(1) as f64;
     let bytes = |number: u64| Facts {
         child_bytes: number,
@@ -154,7 +156,7 @@ pub fn turns(facts: &Facts, bounds: &Bounds, around: &Around) -> Vec<Turn> {
     };
     share(facts.co_read, "reads have both", &|value| Facts {
         co_read: Some(value),
-        // What is read with its parent is not read alone.
+        // A read that has the parent does not read the child alone.
         queried_alone: facts.queried_alone.map(|alone| alone.min(1.0 - value)),
         ..facts.clone()
     });
@@ -175,7 +177,7 @@ pub fn turns(facts: &Facts, bounds: &Bounds, around: &Around) -> Vec<Turn> {
     }
     match facts.growth {
         _ if around.keep_newest.is_some() => {}
-        // One child is one, whatever comes.
+        // A single child stays a single child, whatever the growth.
         _ if matches!(facts.kind, Kind::OneToOne | Kind::ManyToOne) => {}
         Growth::Endless if turned(&Facts { growth: Growth::Bounded, ..facts.clone() }) => {
             say("there is an end to the children of one parent".to_owned(), None);
@@ -188,15 +190,16 @@ pub fn turns(facts: &Facts, bounds: &Bounds, around: &Around) -> Vec<Turn> {
     found
 }
 
-/// Numbers for which something holds, from the one that is nearest to what is declared on.
+/// A range of numbers for which a condition holds. It begins at the number nearest to the declared
+/// one.
 struct Turning {
     at: u64,
-    /// The last of them; `None` when it holds as far as was looked.
+    /// The end of the range. `None` if the condition holds as far as was searched.
     until: Option<u64>,
 }
 
-/// The smallest numbers above `now`, up to `end`, for which something holds: sought in doubling steps, and at marks, as it
-/// may hold between two of them only.
+/// Returns the nearest range above `now`, up to `end`, in which a condition holds. Tries doubling
+/// steps, and the marks, because the condition may hold only between two of them.
 fn first(now: u64, end: u64, marks: &[u64], holds: &dyn Fn(u64) -> bool) -> Option<Turning> {
     let steps = (0..u64::BITS).map(|power| now.saturating_add(1 << power).min(end));
     let mut tried: Vec<u64> = steps.take_while(|n| *n < end).chain([end]).collect();
@@ -207,7 +210,7 @@ fn first(now: u64, end: u64, marks: &[u64], holds: &dyn Fn(u64) -> bool) -> Opti
     turning(now, &tried, holds)
 }
 
-/// The largest numbers below `now` for which something holds.
+/// Returns the nearest range below `now` in which a condition holds.
 fn last(now: u64, marks: &[u64], holds: &dyn Fn(u64) -> bool) -> Option<Turning> {
     let steps = (0..u64::BITS).map_while(|power| now.checked_sub(1 << power));
     let mut tried: Vec<u64> = steps.chain([0, 1]).collect();
@@ -218,7 +221,8 @@ fn last(now: u64, marks: &[u64], holds: &dyn Fn(u64) -> bool) -> Option<Turning>
     turning(now, &tried, holds)
 }
 
-/// `tried` leads away from `now`, for which it does not hold.
+/// Searches the numbers in `tried`, which lead away from `now`. The condition does not hold for
+/// `now`.
 fn turning(now: u64, tried: &[u64], holds: &dyn Fn(u64) -> bool) -> Option<Turning> {
     let found = tried.iter().position(|n| holds(*n))?;
     let before = found.checked_sub(1).map_or(now, |i| tried[i]);
@@ -228,7 +232,7 @@ fn turning(now: u64, tried: &[u64], holds: &dyn Fn(u64) -> bool) -> Option<Turni
     Some(Turning { at, until })
 }
 
-/// The last number for which something holds on the way to one for which it does not.
+/// Returns the last number for which the condition holds, between `yes` and `no`.
 fn edge(mut yes: u64, mut no: u64, holds: &dyn Fn(u64) -> bool) -> u64 {
     while yes.abs_diff(no) > 1 {
         let middle = yes.min(no) + yes.abs_diff(no) / 2;
@@ -237,7 +241,8 @@ fn edge(mut yes: u64, mut no: u64, holds: &dyn Fn(u64) -> bool) -> u64 {
     yes
 }
 
-/// The first number up to `end` that is too large for something that holds for small ones.
+/// Returns the first number up to `end` for which a condition no longer holds. Returns 0 if there
+/// is none.
 fn ceasing(end: u64, holds: &dyn Fn(u64) -> bool) -> u64 {
     match holds(0) && !holds(end) {
         true => edge(0, end, holds) + 1,

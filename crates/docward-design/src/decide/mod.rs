@@ -1,4 +1,4 @@
-//! One relationship or entity: facts, votes and patterns.
+//! Decides a single relationship or entity: facts, votes and patterns.
 
 pub(crate) mod alternative;
 pub(crate) mod attribute;

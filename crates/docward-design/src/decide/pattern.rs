@@ -1,128 +1,130 @@
-//! What becomes of a decision: the post-rules of ALG-5, which turn "reference" and "embed" into patterns
-//! (PT-*), and patterns of single entities.
+//! The patterns (PT-*) that follow from a decision, and patterns of single entities.
 
 use crate::decide::derive::Question;
 
-/// A pattern with what it needs to be built.
+/// A pattern and its parameters.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Pattern {
-    /// Children are elements of an array, or an object, in the parent.
+    /// Children are embedded in the parent, as an array or an object.
     Embedded,
-    /// Each child names its parent.
+    /// Each child stores the id of its parent.
     ParentInChild,
-    /// The parent lists ids of its children.
+    /// The parent lists the ids of its children.
     ChildrenInParent,
-    /// The child lists ids of its parents.
+    /// The child lists the ids of its parents.
     ParentsInChild,
-    /// One document for each pair (PT-junction.1).
+    /// There is a junction document for each pair (PT-junction.1).
     Junction,
-    /// Fields copied beside the reference (PT-extref.1).
+    /// Fields are copied beside the reference (PT-extref.1).
     ExtendedReference {
         /// The fields.
         fields: Vec<String>,
-        /// Whether the copies live in the parent; else in the child.
+        /// Whether the copies are in the parent. Otherwise they are in the child.
         in_parent: bool,
-        /// Fields among them that are changed at their source: somebody must say whether copies follow.
+        /// The copied fields that change at their source. The user must decide whether copies
+        /// follow.
         changing: Vec<String>,
     },
-    /// The newest few in the parent, all of them elsewhere (PT-subset.1).
+    /// The parent has the newest few children; all children are separate documents (PT-subset.1).
     Subset {
-        /// How many.
+        /// The number of children in the parent.
         newest: u64,
-        /// The field they are sorted by.
+        /// The sort field.
         by: String,
-        /// Fields of the child that are shown; empty means all.
+        /// The fields of the child in the preview. Empty means all.
         fields: Vec<String>,
     },
-    /// Counts and sums kept in the parent (PT-computed.1).
+    /// The parent stores counts and sums (PT-computed.1).
     Computed {
         /// Whether children are counted.
         counts: bool,
-        /// Fields that are summed, for averages too.
+        /// The fields that are summed, also for averages.
         sums: Vec<String>,
     },
-    /// A count that is kept roughly, written once for many events.
+    /// The parent stores an approximate count, which is written once for many events.
     Approximation {
-        /// One write stands for so many events.
+        /// The number of events per write.
         step: u64,
     },
-    /// Most parents hold all, a few overflow into pages (PT-outlier.1).
+    /// Most parents embed all children; a few use overflow pages (PT-outlier.1).
     Outlier {
-        /// Elements of a page.
+        /// The number of elements of a page.
         page: u64,
     },
-    /// Only the newest so many are kept (PT-slice.1).
+    /// Only the newest children are kept (PT-slice.1).
     CappedArray {
-        /// How many.
+        /// The number of children that are kept.
         newest: u64,
     },
     /// A native time series (PT-ts.1).
     TimeSeries {
-        /// The field of the time.
+        /// The time field.
         time: String,
-        /// The fields of the series; one of them is the meta field, several go into an object.
+        /// The fields that identify the series. A single field becomes the meta field; several
+        /// become an object.
         meta: Vec<String>,
         /// `seconds`, `minutes` or `hours`.
         granularity: &'static str,
     },
-    /// Readings of a period in one document (PT-bucket.1).
+    /// A document holds the readings of a period (PT-bucket.1).
     Bucket(Bucket),
-    /// Several kinds in one collection, told apart by a field (PT-poly.1).
+    /// One collection holds several kinds of documents, which a field distinguishes (PT-poly.1).
     Polymorphic {
-        /// The field.
+        /// The field that distinguishes them.
         discriminator: String,
     },
-    /// Fields that are searched alike, as a list of names and values.
+    /// Fields that are searched alike become a list of names and values.
     Attribute {
         /// The fields.
         fields: Vec<String>,
     },
-    /// Documents that are hardly read any more go to a place of their own.
+    /// Documents that are rarely read move to another collection.
     Archive {
-        /// After so many days.
+        /// Documents move after this many days.
         days: u64,
     },
-    /// Old versions of a document go to a collection of their own.
+    /// Old versions of a document move to another collection.
     DocumentVersioning,
-    /// Documents say which shape they have, so that old and new shapes live side by side.
+    /// Documents record the version of their shape, so that old and new shapes can coexist.
     SchemaVersioning {
-        /// The current shape.
+        /// The current version.
         current: u64,
     },
-    /// Entities above and below each other.
+    /// Entities that form a tree.
     Tree,
 }
 
-/// How readings are put together (PT-bucket.2).
+/// How readings are grouped (PT-bucket.2).
 #[derive(Clone, Debug, PartialEq)]
 pub struct Bucket {
-    /// The field of the time.
+    /// The time field.
     pub time: String,
-    /// The fields of the series.
+    /// The fields that identify the series.
     pub series: Vec<String>,
-    /// What ends a bucket.
+    /// The rule that ends a bucket.
     pub window: Window,
-    /// Most readings of a bucket.
+    /// The maximum number of readings in a bucket.
     pub most: u64,
-    /// Bytes of a full bucket.
+    /// The size of a full bucket in bytes.
     pub bytes: u64,
-    /// Documents of one series in a year, against one for each reading.
+    /// The number of documents of one series per year: with buckets, and with one document for each
+    /// reading.
     pub per_year: (u64, u64),
 }
 
-/// What ends a bucket.
+/// The rule that ends a bucket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Window {
-    /// The day.
+    /// Each day.
     Day,
-    /// The hour.
+    /// Each hour.
     Hour,
-    /// So many readings.
+    /// This number of readings.
     Events(u64),
 }
 
 impl Pattern {
-    /// The word in JSON and messages.
+    /// Returns the word in JSON and messages.
     pub fn name(&self) -> &'static str {
         match self {
             Self::Embedded => "embedded",
@@ -147,12 +149,12 @@ impl Pattern {
         }
     }
 
-    /// Whether it adds something to the parent that follows its children.
+    /// Whether it adds data to the parent that depends on its children.
     pub(crate) fn is_summary(&self) -> bool {
         matches!(self, Self::Subset { .. } | Self::Computed { .. } | Self::Approximation { .. })
     }
 
-    /// The clauses it comes from.
+    /// Returns the clauses of the pattern.
     pub fn clauses(&self) -> &'static [&'static str] {
         match self {
             Self::Embedded => &["PT-embed.1"],
@@ -178,12 +180,12 @@ impl Pattern {
     }
 }
 
-/// What a relationship becomes, with remarks on what was weighed and left.
+/// The patterns of a relationship, with remarks and questions.
 pub(crate) struct Made {
     /// The patterns, the main one first.
     pub patterns: Vec<Pattern>,
-    /// What was considered and why it was left.
+    /// Remarks on what was considered and rejected.
     pub remarks: Vec<String>,
-    /// What must be answered for a pattern to be advised.
+    /// Questions that must be answered before a pattern can be recommended.
     pub questions: Vec<Question>,
 }

@@ -1,4 +1,5 @@
-//! The newest few children in their parent (PT-subset.1): which of them, how many, and when none.
+//! Decides whether the parent has a preview of its newest children (PT-subset.1): which fields, and
+//! how many children.
 
 use docward_model::{DesignModel, Entity, Relationship, With, text};
 
@@ -11,10 +12,11 @@ use crate::declared::field_plan::{Rank, declared, document_bytes, previewed};
 use crate::declared::size;
 use crate::model_file::quantity::often;
 
-/// A preview is a fifth of what a list may hold at most (GC-06): lists are read as a whole.
+/// A preview has at most a fifth of the maximum length of a list (GC-06), because lists are read
+/// completely.
 const SHARE_OF_A_LIST: u64 = 5;
 
-/// Bytes of a document that is at the core of an application (CK-2).
+/// The maximum size in bytes of a core document (CK-2).
 const CORE_BYTES: u64 = 1_048_576;
 
 /// What a page shows of the newest children.
@@ -23,19 +25,19 @@ struct Shown {
     newest: u64,
     by: Option<String>,
     fields: Vec<String>,
-    /// Times a second.
+    /// Reads per second.
     rate: f64,
 }
 
 impl Shown {
-    /// What serves several pages at once.
+    /// Returns a preview that serves several pages.
     fn together(pages: &[Self]) -> Option<Self> {
         let first = pages.first()?;
         let mut all = Self { newest: 0, rate: 0.0, ..first.clone() };
         for page in pages {
             all.newest = all.newest.max(page.newest);
             all.rate += page.rate;
-            // Without names a page shows all of them, and so does the preview.
+            // A page without field names shows all fields, so the preview needs all.
             if page.fields.is_empty() {
                 all.fields.clear();
             } else if !all.fields.is_empty() {
@@ -48,18 +50,18 @@ impl Shown {
     }
 }
 
-/// What says which children are the newest: what a read names, or the one date that a child has. `None` leaves
-/// it to whoever shows them.
+/// Returns the field that orders children by age: the field that a read names, or the only date of
+/// a child. `None` leaves the choice to the reader.
 pub(crate) fn order(by: Option<&String>, child: Option<&Entity>) -> Option<String> {
     by.cloned().or_else(|| child.and_then(date_field))
 }
 
-/// A preview as a parent has it.
+/// A preview in a parent.
 #[derive(Clone, Copy)]
 pub(crate) struct Preview<'p> {
     pub(crate) newest: u64,
     pub(crate) by: &'p str,
-    /// None means all.
+    /// An empty list means all.
     pub(crate) fields: &'p [String],
 }
 
@@ -71,8 +73,8 @@ impl<'p> Preview<'p> {
         })
     }
 
-    /// Whether it has what a read fetches of the children: so many, in the same order, with these fields.
-    /// `dated` is the one date of a child, which says what is newest where nothing else does.
+    /// Whether the preview has what a read fetches: enough children, the same order and the same
+    /// fields. `dated` is the only date of a child, which is the default order.
     pub(crate) fn answers(&self, with: &With, dated: Option<&str>) -> bool {
         let Some((newest, by)) = &with.newest else { return false };
         let same_order = by.as_deref().or(dated).is_none_or(|by| by == self.by);
@@ -83,8 +85,8 @@ impl<'p> Preview<'p> {
     }
 }
 
-/// The fields that a read shows of the newest children and that must be current: it reads the children
-/// anyway, so nothing is copied for it.
+/// Returns the fields of the newest children that a read shows and that must be current. Such a
+/// read fetches the children anyway, so nothing is copied for it.
 fn fresh(relationship: &Relationship, child: Option<&Entity>, with: &With) -> Vec<String> {
     let all = || child.map(declared).unwrap_or_default().into_iter().map(|field| field.name);
     let wanted = if with.fields.is_empty() { all().collect() } else { with.fields.clone() };
@@ -96,7 +98,7 @@ fn fresh(relationship: &Relationship, child: Option<&Entity>, with: &With) -> Ve
 }
 
 impl Made {
-    /// Reference, and the parent's page shows the newest few.
+    /// Adds a preview if the parent's page shows the newest few children.
     pub(crate) fn preview(
         &mut self,
         model: &DesignModel,
@@ -106,7 +108,7 @@ impl Made {
     ) {
         let child = model.entity(&relationship.child);
         let mut pages = self.shown(model, relationship, child);
-        // Pages that do not say what is newest take the order of the others.
+        // Pages without an order use the order of the others.
         let named = pages.iter().find_map(|page| page.by.clone());
         for page in &mut pages {
             page.by = page.by.take().or_else(|| named.clone());
@@ -121,7 +123,7 @@ impl Made {
             });
             return;
         }
-        // One that is too short for a page does not spare it the second read.
+        // A preview that is too short for a page does not save its second read.
         let most = |page: &Shown| {
             let by = page.by.as_deref().unwrap_or_default();
             (bounds.many / SHARE_OF_A_LIST).min(fitting(child, &page.fields, by, facts))
@@ -142,7 +144,8 @@ impl Made {
         let Some(by) = busiest_order(&pages) else { return };
         let (mut pages, others): (Vec<Shown>, Vec<Shown>) =
             pages.into_iter().partition(|page| page.by.as_ref() == Some(&by));
-        // Fields of one page may leave no room for as many as another shows: the one that is read least goes.
+        // The fields of one page may leave too little room for the number of children on another.
+        // The page with the lowest read rate is then dropped.
         while let Some(all) = Shown::together(&pages)
             && all.newest > most(&all)
             && let Some(least) =
@@ -174,7 +177,7 @@ impl Made {
         self.patterns.push(Pattern::Subset { newest, by, fields });
     }
 
-    /// What pages of the parent show, but for those that look at the children anyway.
+    /// Returns what pages of the parent show, except for pages that read the children anyway.
     fn shown(
         &mut self,
         model: &DesignModel,
@@ -222,7 +225,7 @@ impl Made {
     }
 }
 
-/// The order in which most of what pages show is read.
+/// Returns the order with the highest read rate.
 fn busiest_order(pages: &[Shown]) -> Option<String> {
     let rate = |by: &String| -> f64 {
         let same = pages.iter().filter(|page| page.by.as_ref() == Some(by));
@@ -232,7 +235,7 @@ fn busiest_order(pages: &[Shown]) -> Option<String> {
     orders.reduce(|a, b| if rate(b) > rate(a) { b } else { a }).cloned()
 }
 
-/// How many of the newest fit beside what the parent has, at the 99th percentile.
+/// Returns how many of the newest children fit into the parent at the 99th percentile.
 fn fitting(child: Option<&Entity>, fields: &[String], by: &str, facts: &Facts) -> u64 {
     let Some(child) = child else { return u64::MAX };
     let shown = previewed(child, by, fields);

@@ -1,4 +1,5 @@
-//! The patterns of a relationship: the post-rules of ALG-5, which turn "reference" and "embed" into patterns (PT-*).
+//! The patterns of a relationship: the post-rules of ALG-5, which turn "reference" and "embed" into
+//! patterns (PT-*).
 
 use std::collections::BTreeSet;
 
@@ -12,16 +13,16 @@ use crate::declared::access::{self, COPIED, is_tree};
 use crate::declared::{quantile, size};
 use crate::model_file::quantity::often;
 
-/// Reads that repeat a count must outnumber what changes it by so much (GC-47).
+/// The minimum ratio of reads to changes for a stored count (GC-47).
 pub(crate) const REPEATED: f64 = 10.0;
 
-/// Elements of an overflow page (PT-outlier.1), as far as they fit (CK-14).
+/// The maximum number of elements of an overflow page (PT-outlier.1), if they fit (CK-14).
 pub(crate) const PAGE: u64 = 1000;
 
-/// Writes a second from which a rough count is worth its roughness.
+/// An approximate count is worth its inaccuracy from this number of writes per second on.
 pub(crate) const BUSY: f64 = 100.0;
 
-/// The post-rules for a relationship.
+/// Applies the post-rules to a relationship.
 pub(crate) fn of_relationship(
     model: &DesignModel,
     relationship: &Relationship,
@@ -52,7 +53,7 @@ pub(crate) fn of_relationship(
         }
         Choice::Reference => {
             let holder = holder(model, relationship, facts, bounds);
-            // A list of ids has no room for copies of what it points at on the other side.
+            // A list of ids in the child cannot also have copies of the parents' fields.
             if holder == Pattern::ParentsInChild {
                 made.without_copies(model, relationship);
             } else {
@@ -65,7 +66,7 @@ pub(crate) fn of_relationship(
         }
     }
     if is_series {
-        // Appends go to a bucket or a time series, and no second write follows them.
+        // Readings are appended to a bucket or a time series without a second write to the parent.
         let summed = model.reads.iter().any(|read| {
             read.counts.contains(&relationship.name)
                 || read.sums.iter().any(|(of, _)| *of == relationship.name)
@@ -81,7 +82,8 @@ pub(crate) fn of_relationship(
     made
 }
 
-/// Where the reference lives (GC-07): lists of ids only while they stay below 1,000.
+/// Returns where the reference is stored (GC-07). Lists of ids are only used while they stay below
+/// 1,000.
 pub(crate) fn holder(
     model: &DesignModel,
     relationship: &Relationship,
@@ -93,7 +95,7 @@ pub(crate) fn holder(
     match facts.kind {
         Kind::ManyToOne => Pattern::ChildrenInParent,
         Kind::ManyToMany => {
-            // The parents of a child grow with the parents, unless they are declared to stay few.
+            // The number of parents of a child is unbounded unless the model declares a maximum.
             let parents_end = (relationship.parents_max as u64) < bounds.many;
             let in_child = parents_end && ends && is_listed_in_child(model, relationship, facts);
             match (ends, parents_end) {
@@ -112,18 +114,19 @@ pub(crate) fn holder(
                 .reads
                 .iter()
                 .any(|read| read.with.iter().any(|with| with.relationship == relationship.name));
-            // Who reads a child with its parent must get from one to the other, which a list in the parent
-            // does not say.
+            // A read of a child with its parent needs the parent's id in the child. A list in the
+            // parent does not provide it.
             let leads_up = model.reads.iter().any(|read| {
                 read.with.iter().any(|with| with.relationship == relationship.name)
                     && !access::comes_by_parent(model, read, relationship)
             });
             let by_child = asked_by_parent || leads_up;
-            // A list of ids with a cap would refuse the newest; children that name their parent are cut
-            // by what they are sorted by.
+            // A bounded list of ids would have to refuse new ids. Children that store the parent's
+            // id can be removed by age instead.
             let cut = relationship.keep_newest.is_some();
-            // That no child is in two parents is kept by a unique index, beside which no shard key of the
-            // parents is possible (CK-13); a child that names its parent has one anyway.
+            // Only a unique index prevents a child from being in two parents. With that index, the
+            // parents can have no other shard key (CK-13). A child that stores its parent's id
+            // always has a single parent.
             let spread = model.deployment.shards > 1;
             let bounded = ends && facts.growth == Growth::Bounded;
             if bounded && fetched && !by_child && !cut && !spread {
@@ -135,11 +138,14 @@ pub(crate) fn holder(
     }
 }
 
-/// Whether the ids of a relationship of many to many, both lists of which have an end, are in the child: where reads
-/// of children ask by the parent more often than reads of parents fetch them, and where nobody does either and its
-/// list is the shorter one (ER-T.6).
+/// Whether the child stores the ids of a many-to-many relationship whose lists are both bounded
+/// (ER-T.6). This is the case in two situations:
+///
+/// - Reads of children by parent are more frequent than reads of parents that fetch children.
+/// - There are no such reads, and the list in the child is shorter.
 pub(crate) fn is_listed_in_child(model: &DesignModel, r: &Relationship, facts: &Facts) -> bool {
-    // Lists that are cut off are cut in the parent, and two of a kind are listed by the one above.
+    // Truncated lists are truncated in the parent. If both ends are the same entity, the upper one
+    // has the list.
     if r.keep_newest.is_some() || r.parent == r.child {
         return false;
     }
@@ -164,7 +170,7 @@ pub(crate) fn is_listed_in_child(model: &DesignModel, r: &Relationship, facts: &
 }
 
 impl Made {
-    /// Reads that fetch two or three fields of the parents that a child lists.
+    /// Remarks on reads that fetch a few fields of the parents in a child's list.
     fn without_copies(&mut self, model: &DesignModel, relationship: &Relationship) {
         let fetching = |read: &&DesignRead| {
             let mut along = read.with.iter().filter(|w| w.relationship == relationship.name);
@@ -183,7 +189,7 @@ impl Made {
         }
     }
 
-    /// Reference, and a read often needs two or three fields of the other side.
+    /// Adds copies if reads often need a few fields of the other side.
     fn extended(
         &mut self,
         model: &DesignModel,
@@ -192,15 +198,16 @@ impl Made {
         holder: &Pattern,
     ) {
         let (parent, child) = (&relationship.parent, &relationship.child);
-        // Copies go to the side of which there are many, to the parent when a child is shared, else to the
-        // child; or beside the ids that a parent lists.
+        // Copies are stored where there are more documents: in the parent if children are shared,
+        // otherwise in the child. If the parent lists ids, copies are stored beside the ids.
         let in_parent = matches!(facts.kind, Kind::ManyToOne | Kind::ManyToMany)
             || *holder == Pattern::ChildrenInParent;
         let (reader, source) = if in_parent { (parent, child) } else { (child, parent) };
         let is_current = |field: &String| relationship.must_be_current(field);
         let (mut wanted, mut fresh): (Vec<&String>, Vec<&String>) = (Vec::new(), Vec::new());
-        // Reads that come by the source look the other way. Those that begin elsewhere may come by the reader,
-        // as a page of an order comes to the product of an item.
+        // Copies only help reads that arrive at the reader's end. Reads that begin with another
+        // entity may arrive there too. An example is a page of an order that shows the products of
+        // its items.
         let looking = model
             .reads
             .iter()
@@ -216,7 +223,7 @@ impl Made {
                         read.name
                     ));
                 } else if with.fields.iter().any(&is_current) {
-                    // It looks there anyway, so nothing is copied for it.
+                    // The read fetches the source anyway, so nothing is copied for it.
                     fresh.extend(with.fields.iter().filter(|f| is_current(f)));
                 } else {
                     wanted.extend(&with.fields);
@@ -235,7 +242,7 @@ impl Made {
                 if fresh.len() == 1 { "it is" } else { "they are" }
             ));
         }
-        // What a series belongs to would be repeated with each of its readings.
+        // A copy in each reading would repeat the same values throughout the series.
         let of_series = |reader: &Entity| {
             let is_source = |id: &String| id == source || in_parent && id == relationship.role();
             reader.series.as_ref().is_some_and(|series| series.id.iter().any(is_source))
@@ -270,17 +277,18 @@ impl Made {
         let holders =
             if in_parent { relationship.parents } else { facts.children.p50 as f64 }.max(1.0);
         let writes = model.writes.iter().filter(|w| changing.iter().any(|field| sets(w, field)));
-        // One that inserts or updates does each half of the time.
+        // A write that inserts or updates is assumed to do each half of the time.
         let half = |write: &docward_model::DesignWrite| {
             if write.inserts.iter().any(|name| name == source) { 0.5 } else { 1.0 }
         };
         let changes = writes.map(|w| w.per_second * half(w)).fold(0.0, |sum, rate| sum + rate);
-        // Documents: of a list, each of its elements would be looked up.
+        // Counts documents: for a list, each element would need a lookup.
         let each = if in_parent { facts.children.p50.max(1) as f64 } else { 1.0 };
         let spared = looking
             .map(|read| read.per_second * read.limit.unwrap_or(1).max(1) as f64 * each)
             .fold(0.0, |sum, rate| sum + rate);
-        // Copies that follow are written with every change, for reads that they spare.
+        // Each change of a copied field is written to all copies. This must not cost more than the
+        // reads that copies save.
         if changes * holders > spared {
             self.remarks.push(format!(
                 "copies of {} that follow every change cost more writes ({} each time) than they spare reads: let them stay as they were, or say `must-be-current: [{}]` and read from `{source}` (PT-extref.2)",
@@ -292,7 +300,7 @@ impl Made {
         self.patterns.push(Pattern::ExtendedReference { fields, in_parent, changing });
     }
 
-    /// A count or a sum that is repeated at every read.
+    /// Decides whether to store a count or a sum that reads repeat.
     fn computed(
         &mut self,
         model: &DesignModel,
@@ -316,8 +324,8 @@ impl Made {
         }
         let reading: f64 = repeated.iter().map(|read| read.per_second).sum();
         let arriving = changes(model, &relationship.child, &sums);
-        // The update of a preview takes count and sums along (PT-subset.2): what it does not write anyway are
-        // changes of what is summed.
+        // The update of a preview also updates counts and sums (PT-subset.2). Only changes of a
+        // summed field need an extra write.
         let previewed = self.patterns.iter().any(|p| matches!(p, Pattern::Subset { .. }));
         let page = self.patterns.iter().find_map(|pattern| match pattern {
             Pattern::Outlier { page } => Some(*page),
@@ -325,11 +333,12 @@ impl Made {
         });
         let along = match page {
             _ if previewed => changes(model, &relationship.child, &[]),
-            // What goes to the list in the parent is counted by the same write; only what goes to a page is not.
+            // The write to the embedded list also updates the count. Only children on an overflow
+            // page need an extra write.
             Some(page) => arriving * (1.0 - quantile::beyond(facts.children, page)),
             None => 0.0,
         };
-        // Who sums has to look at every child, and counts them on the way.
+        // A read that sums visits all children anyway, so it can count them too.
         let only_counted: Vec<&&DesignRead> =
             repeated.iter().filter(|read| !summing(read)).collect();
         let stale = !only_counted.is_empty()
@@ -337,7 +346,7 @@ impl Made {
         let embedded = choice == Choice::Embed;
         let paged = page.is_some();
         let counted = embedded && repeated.iter().all(|read| !summing(read));
-        // Elements of an embedded array are counted without another read.
+        // The elements of an embedded array can be counted without another read.
         if counted && !paged {
             self.remarks
                 .push("embedded children are counted by `$size`, without another read".into());
@@ -381,13 +390,13 @@ impl Made {
             }
             return;
         }
-        // An average is a sum and a count.
+        // An average needs a sum and a count.
         let counts = !sums.is_empty() || repeated.iter().any(counting);
         self.patterns.push(Pattern::Computed { counts, sums });
     }
 }
 
-/// Without a preview, figures that its update took along are kept where they are worth a write of their own.
+/// Without a preview, stored figures need their own writes. Drops them if they are not worth these.
 pub(crate) fn alone(model: &DesignModel, decision: &mut Decision) {
     let name = &decision.relationship;
     let wanted = |read: &&DesignRead| {
@@ -411,7 +420,8 @@ pub(crate) fn alone(model: &DesignModel, decision: &mut Decision) {
     ));
 }
 
-/// Copies in the parent, or in pairs, that a preview answers every read of are written for nobody (DP-4).
+/// Drops copies in the parent or in junction documents if a preview already answers every read of
+/// them (DP-4).
 pub(crate) fn drop_needless_copies(model: &DesignModel, decision: &mut Decision) {
     let copies = |p: &Pattern| matches!(p, Pattern::ExtendedReference { in_parent: true, .. });
     if !decision.patterns.iter().any(copies) {
@@ -430,12 +440,13 @@ pub(crate) fn drop_needless_copies(model: &DesignModel, decision: &mut Decision)
     }
 }
 
-/// How often the number of an entity's documents changes, or a sum over fields of theirs, a second.
+/// Returns how often per second the number of an entity's documents, or a sum over their fields,
+/// changes.
 pub(crate) fn changes(model: &DesignModel, entity: &str, sums: &[String]) -> f64 {
     let names = |list: &[String]| list.iter().any(|name| name == entity);
     access::total(model.writes.iter().filter(|write| {
         let mut sets = write.sets.iter().filter(|(of, _)| of == entity).peekable();
-        // An update that does not say what it sets may set anything.
+        // An update without declared fields may change any field.
         let sets = sets.peek().is_none() || sets.any(|(_, field)| sums.contains(field));
         names(&write.inserts)
             || names(&write.deletes)

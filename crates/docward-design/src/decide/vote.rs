@@ -1,28 +1,28 @@
-//! Embed or reference (ALG-5): vetoes, the gate of cardinality, votes. Every row of the decision tables
-//! (DM-07.*, ER-M.*, ER-T.*, ER-F.*) that has something to say is listed with its vote, also the rows
-//! that were outvoted (ER-X.1).
+//! Decides between embedding and referencing (ALG-5): vetoes, the cardinality gate, votes. Every
+//! row of the decision tables (DM-07.*, ER-M.*, ER-T.*, ER-F.*) that applies is listed with its
+//! vote. This includes the rows that were outvoted (ER-X.1).
 
 use docward_model::text;
 
 use crate::decide::facts::{Bounds, Facts, Growth, Kind};
 
-/// What a row says.
+/// The vote of a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Vote {
-    /// Embed.
+    /// For embedding.
     Embed,
-    /// Reference.
+    /// For referencing.
     Reference,
-    /// Reference, whatever other rows say.
+    /// For referencing, regardless of other rows.
     Veto,
-    /// Nothing either way.
+    /// For neither side.
     Abstain,
-    /// Cannot be said: a fact is missing.
+    /// Unknown, because a fact is missing.
     Open,
 }
 
 impl Vote {
-    /// The word in messages.
+    /// Returns the word in messages.
     pub fn name(self) -> &'static str {
         match self {
             Self::Embed => "embed",
@@ -33,7 +33,7 @@ impl Vote {
         }
     }
 
-    /// The number in JSON.
+    /// Returns the number in JSON.
     pub fn number(self) -> i32 {
         match self {
             Self::Embed => 1,
@@ -43,14 +43,14 @@ impl Vote {
     }
 }
 
-/// The figure or fact that a row looks at.
+/// The figure or fact that a row judges.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[expect(missing_docs, reason = "the names say it")]
 pub enum RowId {
     Cardinality,
     Growth,
     ChildrenSize,
-    /// The parent with its children at the 99th percentile.
+    /// The size of a parent with its children at the 99th percentile.
     ParentSize,
     CoRead,
     QueriedAlone,
@@ -63,30 +63,30 @@ pub enum RowId {
     Constraint,
 }
 
-/// Rows of the decision tables that look at the same figure, and what they say.
+/// Rows of the decision tables that judge the same figure, and their vote.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Row {
-    /// What they look at.
+    /// The figure.
     pub id: RowId,
     /// The rows.
     pub rows: &'static [&'static str],
     /// Their vote.
     pub vote: Vote,
-    /// The figure.
+    /// The figure in words.
     pub because: String,
 }
 
-/// Which side wins.
+/// The side that wins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Choice {
-    /// The children are part of the parent.
+    /// Children are embedded in the parent.
     Embed,
-    /// The children are documents of their own.
+    /// Children are separate documents.
     Reference,
 }
 
 impl Choice {
-    /// The word in messages and JSON.
+    /// Returns the word in messages and JSON.
     pub fn name(self) -> &'static str {
         match self {
             Self::Embed => "embed",
@@ -94,7 +94,7 @@ impl Choice {
         }
     }
 
-    /// The other one.
+    /// Returns the other side.
     pub fn other(self) -> Self {
         match self {
             Self::Embed => Self::Reference,
@@ -103,26 +103,26 @@ impl Choice {
     }
 }
 
-/// What was decided and by what.
+/// A choice and its reasons.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Ruling {
     /// The choice.
     pub choice: Choice,
-    /// The rows that decided, before or instead of a count.
+    /// The rows that decided before, or instead of, a count.
     pub decided_by: &'static [&'static str],
-    /// How, in a sentence without a final stop.
+    /// The reason, as a sentence without a full stop.
     pub how: String,
     /// All rows.
     pub rows: Vec<Row>,
 }
 
 impl Ruling {
-    /// Clauses that voted one way.
+    /// Returns how many clauses voted for one side.
     pub fn votes(&self, vote: Vote) -> usize {
         self.rows.iter().filter(|row| row.vote == vote).map(|row| row.rows.len()).sum()
     }
 
-    /// The rows that were outvoted.
+    /// Returns the rows that were outvoted.
     pub fn dissent(&self) -> impl Iterator<Item = &Row> {
         let against = self.choice.other();
         self.rows.iter().filter(move |row| match against {
@@ -132,32 +132,32 @@ impl Ruling {
     }
 }
 
-/// Decides.
+/// Decides between embedding and referencing, with reasons.
 pub fn decide(facts: &Facts, bounds: &Bounds) -> Ruling {
     let rows = rows(facts, bounds);
     let (choice, decided_by, how) = gate(facts, bounds, &rows);
     Ruling { choice, decided_by, how, rows }
 }
 
-/// What would be decided, without saying why: it is asked for many facts in a row.
+/// Returns the choice without reasons. This is faster, and callers try many facts in a row.
 pub(crate) fn choice(facts: &Facts, bounds: &Bounds) -> Choice {
     gate(facts, bounds, &collected(facts, bounds, false)).0
 }
 
-/// The most children a parent must be ready for: few giants are an outlier's pages (PT-outlier.1), but a
-/// broad tail is not.
+/// Returns the maximum number of children that the decision must allow for. A few very large
+/// parents are left to overflow pages (PT-outlier.1), but many large ones count.
 fn bound(facts: &Facts, bounds: &Bounds) -> u64 {
     let docward_model::Spread { p99, max, .. } = facts.children;
     if max >= bounds.many && !is_outlier(p99, max, bounds) { max } else { p99 }
 }
 
-/// Whether a few parents hold vastly more than the rest (PT-outlier.1: ten times the 99th percentile,
-/// and 1,000 or more).
+/// Whether a few parents have far more children than the others. PT-outlier.1 requires 1,000 or
+/// more, and ten times the 99th percentile.
 pub fn is_outlier(p99: u64, max: u64, bounds: &Bounds) -> bool {
     p99 < bounds.many && max >= bounds.many && max >= p99.saturating_mul(10)
 }
 
-/// Every row of the tables.
+/// Returns every row of the tables.
 pub fn rows(facts: &Facts, bounds: &Bounds) -> Vec<Row> {
     collected(facts, bounds, true)
 }
@@ -178,7 +178,7 @@ fn collected(facts: &Facts, bounds: &Bounds, in_words: bool) -> Vec<Row> {
 
 struct Rows {
     found: Vec<Row>,
-    /// Whether anybody reads what the rows say.
+    /// Whether the caller needs reasons in words.
     in_words: bool,
 }
 
@@ -194,7 +194,7 @@ impl Rows {
         self.found.push(Row { id, rows, vote, because });
     }
 
-    /// Words that are worked out when somebody reads them.
+    /// Returns text that is only built if the caller needs it.
     fn words(&self, words: impl FnOnce() -> String) -> String {
         if self.in_words { words() } else { String::new() }
     }
@@ -251,7 +251,7 @@ impl Rows {
         }
     }
 
-    /// So many are never embedded whole, whoever shares them (GC-06).
+    /// Adds a veto if a list is too long to be embedded completely, even if it is shared (GC-06).
     fn too_many(&mut self, facts: &Facts, bounds: &Bounds, rows: &'static [&'static str]) {
         let most = bound(facts, bounds);
         if most < bounds.many {
@@ -268,7 +268,7 @@ impl Rows {
         self.say(RowId::Cardinality, rows, Vote::Veto, because);
     }
 
-    /// The branches of the tree for 50 to 999 children.
+    /// Applies the branches of the tree for 50 to 999 children.
     fn branches(&mut self, facts: &Facts, bounds: &Bounds, figure: &str) {
         let (co_read, atomic) = (facts.co_read, facts.atomic);
         if co_read.is_none() && atomic.is_none() {
@@ -508,7 +508,7 @@ impl Rows {
     }
 }
 
-/// The order of ALG-5: vetoes, the gate, then a count.
+/// Decides in the order of ALG-5: vetoes, the gate, then a count.
 fn gate(facts: &Facts, bounds: &Bounds, rows: &[Row]) -> (Choice, &'static [&'static str], String) {
     if let Some(row) = rows.iter().find(|row| row.vote == Vote::Veto) {
         return (Choice::Reference, row.rows, format!("vetoed: {}", row.because));
@@ -519,7 +519,8 @@ fn gate(facts: &Facts, bounds: &Bounds, rows: &[Row]) -> (Choice, &'static [&'st
     let alone = facts.queried_alone.unwrap_or(0.0);
     match facts.kind {
         Kind::ManyToOne | Kind::ManyToMany => {
-            // What lives a life of its own has one place; values nobody asks for may be repeated.
+            // Shared children with their own reads or changes must be stored once. Values that are
+            // never read alone may be duplicated.
             let changes = facts.child_only_update.unwrap_or(0.0) > 0.0;
             if alone > 0.0 || changes || facts.queried_alone.is_none() {
                 let rows: &[&str] = match facts.kind {
@@ -537,8 +538,9 @@ fn gate(facts: &Facts, bounds: &Bounds, rows: &[Row]) -> (Choice, &'static [&'st
         Kind::OneToOne | Kind::OneToMany => {
             let most = bound(facts, bounds);
             let few = most < bounds.few;
-            // ALG-5 lets few that are read alone be apart, and 50 and more that change with their parent inside it. What
-            // must change together does so in one document, few or many (ER-T.4, DP-3).
+            // ALG-5 references a few children that are read alone, and embeds 50 and more that
+            // change with their parent. Children that must change atomically with their parent are
+            // embedded, regardless of their number (ER-T.4, DP-3).
             if facts.atomic == Some(true) && (!few || alone > bounds.often) {
                 let how = "they must change together, and nothing vetoes it".to_owned();
                 return (Choice::Embed, &["ER-T.4"], how);

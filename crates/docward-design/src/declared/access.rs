@@ -1,10 +1,12 @@
-//! Which way declared reads and writes go: from parent or child, along which relationships, and what they touch.
+//! Determines the direction of declared reads and writes: whether they begin with the parent or the
+//! child, which relationships they follow, and what they touch.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use docward_model::{DesignModel, DesignRead, DesignWrite, Relationship, With};
 
-/// Reads that go along a relationship. Which way they come takes longer to find out, and most reads go elsewhere.
+/// Returns the reads that follow a relationship. The direction is not computed here, because that
+/// is slow and most reads do not follow the relationship.
 pub(crate) fn along<'m>(
     model: &'m DesignModel,
     relationship: &Relationship,
@@ -12,8 +14,9 @@ pub(crate) fn along<'m>(
     model.reads.iter().filter(|read| followed(read).any(|name| name == relationship.name))
 }
 
-/// Whether a read comes to a relationship it goes along by the parent, and looks at children; else it comes by a
-/// child. One that begins elsewhere comes by the end that other relationships lead it to.
+/// Whether a read that follows a relationship arrives at the parent and fetches children. Otherwise
+/// it arrives at a child. A read that begins elsewhere arrives at the end that other relationships
+/// lead to.
 pub(crate) fn comes_by_parent(
     model: &DesignModel,
     read: &DesignRead,
@@ -43,8 +46,8 @@ pub(crate) fn comes_by_parent(
     reached.contains(parent) || !reached.contains(child)
 }
 
-/// Entities that are part of an entity's documents, also by way of others, but for one; `inside` tells what is embedded
-/// in each.
+/// Returns the entities that are embedded in an entity, directly or through others. One can be
+/// excluded. `inside` returns what is embedded in each entity.
 pub(crate) fn parts<'m>(
     entity: &str,
     without: &str,
@@ -60,21 +63,23 @@ pub(crate) fn parts<'m>(
     found
 }
 
-/// The relationships a read goes along, to fetch, count or sum.
+/// Returns the relationships that a read follows to fetch, count or sum.
 pub(crate) fn followed(read: &DesignRead) -> impl Iterator<Item = &str> {
     let fetched = read.with.iter().map(|with| &with.relationship);
     let summed = read.sums.iter().map(|(relationship, _)| relationship);
     fetched.chain(&read.counts).chain(summed).map(String::as_str)
 }
 
-/// Times a second, all together. The sum of nothing is 0 here; `f64` says minus 0, and prints it.
+/// Returns the total rate per second. An empty sum is 0, because the `f64` sum would be -0 and be
+/// printed as such.
 pub(crate) fn total<'w>(writes: impl Iterator<Item = &'w DesignWrite>) -> f64 {
     writes.map(|write| write.per_second).fold(0.0, |sum, rate| sum + rate)
 }
 
-/// Whether a write changes an entity in what is part of its documents: not when they come or go as a whole.
+/// Whether a write changes what is embedded in an entity's documents. A write that inserts or
+/// deletes whole documents does not count.
 pub(crate) fn changes_part(write: &DesignWrite, entity: &str, parts: &BTreeSet<&str>) -> bool {
-    // Most entities have none.
+    // Most entities embed nothing.
     if parts.is_empty() {
         return false;
     }
@@ -87,21 +92,21 @@ pub(crate) fn changes_part(write: &DesignWrite, entity: &str, parts: &BTreeSet<&
             || write.updates.iter().any(|name| parts.contains(name.as_str()) && sets(name)))
 }
 
-/// Fields worth copying (PT-extref.1).
+/// The maximum number of fields that are worth copying (PT-extref.1).
 pub(crate) const COPIED: usize = 3;
 
-/// Whether entities lie above and below each other. Where one has several above it, as with followers,
-/// it is a relationship of many to many between two of a kind.
+/// Whether the entities form a tree. If a document has several parents, as with followers, the
+/// relationship is many-to-many within one entity.
 pub(crate) fn is_tree(relationship: &Relationship) -> bool {
     relationship.parent == relationship.child && !relationship.is_shared()
 }
 
-/// How often documents of an entity come, change or go, a second.
+/// Returns how often per second documents of an entity are inserted, updated or deleted.
 pub(crate) fn arrivals(model: &DesignModel, entity: &str) -> f64 {
     total(model.writes.iter().filter(|w| w.touches(entity)))
 }
 
-/// Whether a read shows something that must be current, which is read where it is.
+/// Whether a read shows fields that must be current. Such fields are read from their source.
 pub(crate) fn shows_current(relationship: &Relationship, with: &With) -> bool {
     let by = with.newest.as_ref().and_then(|(_, by)| by.as_ref());
     let in_full = with.newest.is_some() && with.fields.is_empty();
@@ -109,19 +114,20 @@ pub(crate) fn shows_current(relationship: &Relationship, with: &With) -> bool {
         || with.fields.iter().chain(by).any(|field| relationship.must_be_current(field))
 }
 
-/// Reads of what belongs to one parent find what a typical one has, however many they would take.
+/// Returns the number of documents that each read by parent begins with: that of a typical parent,
+/// or its limit.
 pub(crate) fn roots(model: &DesignModel) -> BTreeMap<String, u64> {
     let of = |read: &DesignRead| {
         let mut of_parents = model.relationships.iter().filter(|r| r.child == read.from);
         let typical = of_parents.find(|r| by_parent(read, r))?.children?.p50.max(1);
-        // Other conditions leave fewer, nobody knows how few.
+        // Additional conditions reduce the number by an unknown amount.
         let most = if read.filter.len() > 1 { read.limit.unwrap_or(1) } else { u64::MAX };
         Some((read.name.clone(), read.limit.unwrap_or(u64::MAX).min(typical).min(most)))
     };
     model.reads.iter().filter_map(of).collect()
 }
 
-/// Whether a read asks for children by the id of their parent.
+/// Whether a read filters children by the id of their parent.
 pub(crate) fn by_parent(read: &DesignRead, relationship: &Relationship) -> bool {
     is_by(read, &relationship.name, &relationship.parent)
         || relationship.field.as_ref().is_some_and(|held| names_role(read, held))
@@ -135,15 +141,14 @@ pub(crate) fn names_role(read: &DesignRead, role: &str) -> bool {
     read.filter.iter().any(|(field, _)| field == role)
 }
 
-/// Whether copies beside ids have the order of a read that asks by an id alone.
+/// Whether the copied fields beside ids can sort a read that filters only by an id.
 pub(crate) fn is_ordered_by(read: &DesignRead, copied: &[String]) -> bool {
     read.filter.len() == 1
         && !read.sort.is_empty()
         && read.sort.iter().all(|(field, _)| copied.contains(field))
 }
 
-/// Whether a read wants some of many by more than what leads to them: in an order of their own, or with more
-/// conditions.
+/// Whether a read selects some of many documents by its own order or by additional conditions.
 pub(crate) fn is_picked(read: &DesignRead) -> bool {
     let is_ordered = read.sort.iter().any(|(field, _)| field != "_id");
     read.limit.is_some() && (is_ordered || read.filter.len() > 1)

@@ -1,20 +1,20 @@
-//! Which date says how old a document is, and when documents go.
+//! Finds the date field that tells the age of a document, and when documents expire.
 
 use docward_model::{BsonType, DesignModel, DesignWrite, Entity, EntityField, words};
 
-/// The date that says when a document came: as declared, else by its name. Others (a birthday, the start of a subscription) would let
-/// documents go that are young.
+/// Returns the date field that says when a document was created, as declared or by its name. Other
+/// dates, such as a birthday or the start of a subscription, would delete recent documents.
 pub(crate) fn coming(entity: &Entity) -> Option<&str> {
     entity.kept_by.as_ref().map(|(by, _)| by.as_str()).or_else(|| coming_among(&dates_of(entity)))
 }
 
-/// The same of fields that hold dates, by their names.
+/// Returns the creation date among the names of date fields.
 pub(crate) fn coming_among<'n>(dates: &[&'n str]) -> Option<&'n str> {
     const MADE: [&str; 9] = [
         "create", "created", "creation", "insert", "inserted", "added", "logged", "received",
         "recorded",
     ];
-    /// Things that happen once, and are told by the document that comes.
+    /// Events that happen once. A document with such a date records the event.
     const HAPPENED: [&str; 23] = [
         "sent",
         "bought",
@@ -46,25 +46,25 @@ pub(crate) fn coming_among<'n>(dates: &[&'n str]) -> Option<&'n str> {
     let dates = || telling_age(dates);
     let made = dates().find(|name| says(name, &MADE));
     let happened = || dates().find(|name| says(name, &HAPPENED) && last_says_when(name));
-    // `time`, and nothing beside it that says which.
+    // A name such as `time` without another word.
     made.or_else(happened).or_else(|| dates().find(|name| WHEN[..4].contains(name)))
 }
 
-/// The date of a document for its archive, where a mistake loses nothing: when it came, or the first that
-/// does not say something else.
+/// Returns the date of a document for its archive, where a mistake loses no data. This is the
+/// creation date, or the first date that does not mean something else.
 pub(crate) fn dated(entity: &Entity) -> Option<&str> {
     coming(entity).or_else(|| telling_age(&dates_of(entity)).next())
 }
 
 fn dates_of(entity: &Entity) -> Vec<&str> {
     let dates = || entity.fields.iter().filter(|field| field.kind == BsonType::Date);
-    // Rather one that every document has.
+    // Dates that every document has come first.
     let (always, some): (Vec<&EntityField>, Vec<&EntityField>) =
         dates().partition(|field| field.required && !field.nullable);
     always.into_iter().chain(some).map(|field| field.name.as_str()).collect()
 }
 
-/// Dates that may say how old a document is.
+/// Returns the dates that may tell the age of a document.
 fn telling_age<'n>(dates: &[&'n str]) -> impl Iterator<Item = &'n str> {
     const OTHER: [&str; 43] = [
         "birth",
@@ -118,20 +118,21 @@ fn says(name: &str, words: &[&str]) -> bool {
     words::split(name).iter().any(|word| words.contains(&word.as_str()))
 }
 
-/// Writes that delete documents of an entity, by their names.
+/// Returns the names of the writes that delete documents of an entity.
 pub(crate) fn deleting<'m>(model: &'m DesignModel, entity: &str) -> Vec<&'m str> {
     let deletes = |write: &&DesignWrite| write.deletes.iter().any(|gone| gone == entity);
     model.writes.iter().filter(deletes).map(|write| write.name.as_str()).collect()
 }
 
-/// Days after which documents of an entity are gone: by themselves, or by a declared write.
+/// Returns the days after which documents of an entity are gone: they expire, or a declared write
+/// deletes them.
 pub(crate) fn gone_after(model: &DesignModel, entity: &str) -> Option<f64> {
     let is_deleted = || !deleting(model, entity).is_empty();
     let kept = || model.entity(entity)?.lifecycle?.kept_days;
     goes_after(model, entity).or_else(|| kept().filter(|_| is_deleted()))
 }
 
-/// Days after which documents of an entity go by themselves, by a date or as a series.
+/// Returns the days after which documents of an entity expire, by a date or as a series.
 pub(crate) fn goes_after(model: &DesignModel, entity: &str) -> Option<f64> {
     let entity = model.entity(entity)?;
     let dated = entity.series.is_some() || coming(entity).is_some();
@@ -144,13 +145,14 @@ pub(crate) fn date_field(entity: &Entity) -> Option<String> {
     dates.next().is_none().then(|| first.name.clone())
 }
 
-/// The date by which the newest of an entity are kept: its only one, or the one that says when it came.
+/// Returns the date field that decides which documents are newest: the only one, or the creation
+/// date.
 pub(crate) fn newest_date(entity: &Entity) -> Option<String> {
     date_field(entity).or_else(|| coming(entity).map(str::to_owned))
 }
 
-/// Milliseconds of an hour.
+/// Milliseconds per hour.
 pub(crate) const HOUR: i64 = 3_600_000;
 
-/// Milliseconds of a day.
+/// Milliseconds per day.
 pub(crate) const DAY: i64 = 24 * HOUR;

@@ -1,4 +1,4 @@
-//! Fields of planned documents: what they hold, where they come from, and how many bytes they take (ALG-2).
+//! The fields of planned documents: their contents, their origin, and their size in bytes (ALG-2).
 
 use docward_model::{BsonType, Entity, EntityField, Spread};
 
@@ -7,21 +7,21 @@ use crate::declared::{quantile, size};
 /// A field of a planned document.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Planned {
-    /// Its name.
+    /// The name.
     pub name: String,
-    /// Its type.
+    /// The type.
     pub kind: BsonType,
-    /// Where it comes from.
+    /// The origin.
     pub origin: Origin,
-    /// Bytes of the value when it has no fixed length: typical and 99th percentile.
+    /// The size of a variable-length value in bytes: typical and 99th percentile.
     pub bytes: (u64, u64),
-    /// Fields of an object, or of the objects in an array.
+    /// The fields of an object, or of the objects in an array.
     pub fields: Vec<Planned>,
-    /// The type of elements that are no objects.
+    /// The type of array elements that are not objects.
     pub element: Option<BsonType>,
-    /// Elements of an array.
+    /// The number of elements of an array.
     pub items: Option<Spread>,
-    /// How many of an embedded object a document has: none or one.
+    /// How many embedded objects a document has: none or one.
     pub there: Option<Spread>,
     /// Whether every document has it.
     pub required: bool,
@@ -29,25 +29,25 @@ pub struct Planned {
     pub nullable: bool,
     /// The values of an enumeration.
     pub values: Vec<String>,
-    /// The kinds of its entity that have it; `None` when all do.
+    /// The kinds of its entity that have the field. `None` if all have it.
     pub kinds: Option<Kinds>,
 }
 
-/// Some of the kinds of an entity: a document is of one of them.
+/// Some of the kinds of an entity. A document has exactly one kind.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Kinds {
-    /// Which, by their place among all.
+    /// The indexes of these kinds.
     pub of: Vec<usize>,
-    /// How many there are.
+    /// The number of all kinds.
     pub all: usize,
 }
 
-/// Where a field comes from.
+/// The origin of a field.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Origin {
     /// The document's own id.
     Id,
-    /// Declared.
+    /// The model declares it.
     Own,
     /// The id of another entity's document.
     Reference(String),
@@ -59,12 +59,12 @@ pub enum Origin {
     Preview(String),
     /// A count or sum over a relationship.
     Computed(String),
-    /// What a pattern adds: flags, counters, periods.
+    /// A pattern adds it: flags, counters, periods.
     Pattern(&'static str),
 }
 
 impl Origin {
-    /// What is said about it, for readers.
+    /// Returns a note on the field for readers.
     pub fn note(&self) -> Option<String> {
         Some(match self {
             Self::Id | Self::Own => return None,
@@ -78,21 +78,21 @@ impl Origin {
     }
 }
 
-/// Which documents a size is asked for.
+/// The documents that a size applies to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[expect(missing_docs, reason = "the names say it")]
 pub enum Rank {
     Typical,
-    /// Not one document but the mean of many: what many operations move is many times this.
+    /// The mean of many documents. Totals over many operations are multiples of it.
     Mean,
     P99,
     Max,
 }
 
 impl Rank {
-    /// How far from the mean so large a sum of many is, of values that deviate by so much.
+    /// Returns how far a large sum is from the mean, for values with this deviation.
     fn far(self, deviation: f64) -> u64 {
-        // Normal sums: one in a hundred, and one in thirty thousand.
+        // Assumes normally distributed sums: one in a hundred, and one in thirty thousand.
         let times = match self {
             Self::Typical | Self::Mean => 0.0,
             Self::P99 => 2.33,
@@ -102,19 +102,19 @@ impl Rank {
     }
 }
 
-/// Bytes of documents at each rank.
+/// The size of documents in bytes at each rank.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Ranked {
     typical: u64,
     mean: u64,
     p99: u64,
     max: u64,
-    /// How far kinds are from their mean.
+    /// The standard deviation of the mean sizes of kinds.
     deviation: f64,
 }
 
 impl Ranked {
-    /// Bytes of a document of these fields.
+    /// Returns the sizes of a document with these fields.
     pub(crate) fn of(fields: &[Planned]) -> Self {
         let of = |rank| document_bytes(fields, rank);
         Self {
@@ -135,7 +135,7 @@ impl Ranked {
         }
     }
 
-    /// Bytes of an array of so many.
+    /// Returns the size in bytes of an array with this number of elements.
     pub(crate) fn array(self, rank: Rank, count: u64) -> u64 {
         match rank {
             Rank::P99 | Rank::Max => {
@@ -145,7 +145,7 @@ impl Ranked {
         }
     }
 
-    /// All of them so much larger or smaller.
+    /// Applies a change to all sizes.
     pub(crate) fn map(self, change: impl Fn(u64) -> u64) -> Self {
         Self {
             typical: change(self.typical),
@@ -175,14 +175,14 @@ impl Planned {
         }
     }
 
-    /// Share of the documents that are of a kind that has it. Nobody says how frequent kinds are, so all are
-    /// alike.
+    /// Returns the share of documents whose kind has the field. All kinds are assumed to be equally
+    /// frequent, because the model does not say.
     pub(crate) fn share(&self) -> f64 {
         self.kinds.as_ref().map_or(1.0, |kinds| kinds.of.len() as f64 / kinds.all.max(1) as f64)
     }
 
-    /// Share of documents of that rank that have it. What is declared counts as there; what is embedded is as
-    /// often there as it was said.
+    /// Returns the share of documents at a rank that have the field. A declared field counts as
+    /// present. An embedded object is present as often as the model says.
     pub(crate) fn presence(&self, rank: Rank) -> f64 {
         let Some(there) = self.there else { return 1.0 };
         match rank {
@@ -193,7 +193,7 @@ impl Planned {
         }
     }
 
-    /// Bytes that it takes in a document of that rank, with its name.
+    /// Returns the size in bytes of the field in a document at a rank, including its name.
     fn element_bytes(&self, rank: Rank) -> u64 {
         let bytes = size::element(&self.name, self.value_bytes(rank));
         match self.presence(rank) {
@@ -223,7 +223,7 @@ impl Planned {
         }
     }
 
-    /// Bytes of a text, or of binary data.
+    /// Returns the size in bytes of a string or of binary data.
     fn own_bytes(&self, rank: Rank) -> u64 {
         match rank {
             Rank::Typical => self.bytes.0,
@@ -232,11 +232,11 @@ impl Planned {
         }
     }
 
-    /// Bytes of the value (ALG-2).
+    /// Returns the size of the value in bytes (ALG-2).
     pub fn value_bytes(&self, rank: Rank) -> u64 {
         let own = self.own_bytes(rank);
         match self.kind {
-            // One of the listed values is as good as another.
+            // All listed values are assumed to be equally frequent.
             BsonType::String if rank == Rank::Mean && !self.values.is_empty() => {
                 let all: usize = self.values.iter().map(String::len).sum();
                 5 + (all / self.values.len()) as u64
@@ -264,7 +264,7 @@ impl Planned {
     }
 }
 
-/// The field of a path at the top, and the one at its end.
+/// Returns the top-level field of a path, and the field at its end.
 pub(crate) fn at_path<'f>(fields: &'f [Planned], path: &str) -> Option<(&'f Planned, &'f Planned)> {
     let mut parts = path.split('.');
     let first = parts.next()?;
@@ -286,8 +286,9 @@ fn scalar_bytes(kind: BsonType, own: u64) -> u64 {
     }
 }
 
-/// Bytes of a document of these fields. Fields that not every document has count as there, but a document is
-/// of one kind: typically as large as kinds are at the mean, and at most as large as the largest.
+/// Returns the size in bytes of a document with these fields. Optional fields count as present. A
+/// document has one kind: the typical size uses the mean of the kinds, and the maximum uses the
+/// largest.
 pub fn document_bytes(fields: &[Planned], rank: Rank) -> u64 {
     let bytes = |field: &Planned| field.element_bytes(rank);
     let of_all = fields.iter().filter(|field| field.kinds.is_none());
@@ -303,7 +304,7 @@ pub fn document_bytes(fields: &[Planned], rank: Rank) -> u64 {
     })
 }
 
-/// Bytes that each of so many kinds adds to a document.
+/// Returns how many bytes each kind adds to a document.
 fn by_kind(fields: &[Planned], all: usize, rank: Rank) -> Vec<u64> {
     let mut each = vec![0_u64; all];
     for field in fields {
@@ -315,7 +316,7 @@ fn by_kind(fields: &[Planned], all: usize, rank: Rank) -> Vec<u64> {
     each
 }
 
-/// How much documents of several kinds differ in size from their mean, as a standard deviation.
+/// Returns the standard deviation of the document size between kinds.
 fn deviation(fields: &[Planned]) -> f64 {
     let all = fields.iter().filter_map(|field| Some(field.kinds.as_ref()?.all)).max();
     let Some(all) = all else { return 0.0 };
@@ -325,16 +326,16 @@ fn deviation(fields: &[Planned]) -> f64 {
     (squares / all.max(1) as f64).sqrt()
 }
 
-/// Levels above an entity of a tree; nobody declares them.
+/// The assumed number of levels above an entity of a tree, which models do not declare.
 pub(crate) const TREE_DEPTH: Spread = Spread { p50: 3, p95: 5, p99: 6, max: 99 };
 
-/// Bytes a string has when nobody said how long it is.
+/// The assumed size of a string in bytes, if it is not declared.
 pub(crate) const ASSUMED_STRING: u64 = 32;
 
-/// Bytes of binary data when nobody said.
+/// The assumed size of binary data in bytes, if it is not declared.
 pub(crate) const ASSUMED_BINARY: u64 = 256;
 
-/// A declared field as it is stored.
+/// Returns a declared field as it is stored.
 pub(crate) fn own(field: &EntityField) -> Planned {
     let longest = field.values.iter().map(|value| value.len() as u64).max();
     let bytes = field.bytes.or(longest.map(|longest| (longest, longest)));
@@ -357,7 +358,7 @@ pub(crate) fn own(field: &EntityField) -> Planned {
     }
 }
 
-/// Kinds add fields that not every document has.
+/// Adds the fields of kinds, which not every document has.
 pub(crate) fn add_kinds(entity: &Entity, fields: &mut Vec<Planned>) {
     let all = entity.variants.len();
     for (kind, variant) in entity.variants.iter().enumerate() {
@@ -377,14 +378,14 @@ pub(crate) fn add_kinds(entity: &Entity, fields: &mut Vec<Planned>) {
     }
 }
 
-/// The declared fields of an entity, those of its kinds among them.
+/// Returns the declared fields of an entity, including those of its kinds.
 pub(crate) fn declared(entity: &Entity) -> Vec<Planned> {
     let mut fields = entity.fields.iter().map(own).collect();
     add_kinds(entity, &mut fields);
     fields
 }
 
-/// The field that tells the kinds of an entity apart, where none of the declared ones does.
+/// Returns a field that distinguishes the kinds of an entity, if no declared field does.
 pub(crate) fn kind_field(entity: &Entity) -> Option<Planned> {
     let name = discriminator(entity);
     if entity.variants.is_empty() || entity.field(&name).is_some() {
@@ -397,8 +398,8 @@ pub(crate) fn kind_field(entity: &Entity) -> Option<Planned> {
     Some(Planned { values, bytes, ..Planned::new(name, BsonType::String, origin) })
 }
 
-/// What a preview shows of a child: all fields, or those that are named, and the one they are sorted by
-/// (GC-36). Fields of some kinds come with the one that says of which kind a child is (PT-poly.1).
+/// Returns the fields of a child in a preview: all or the named ones, and the sort field (GC-36).
+/// If fields of some kinds are included, so is the field that distinguishes the kinds (PT-poly.1).
 pub(crate) fn previewed(child: &Entity, by: &str, fields: &[String]) -> Vec<Planned> {
     let mut all: Vec<Planned> = kind_field(child).into_iter().collect();
     all.extend(declared(child));
@@ -409,8 +410,8 @@ pub(crate) fn previewed(child: &Entity, by: &str, fields: &[String]) -> Vec<Plan
     all
 }
 
-/// Whether a bucket keeps least, greatest and sum of a field of its readings. Of one that they may lack, or that
-/// may be null, sum and count would not give the mean.
+/// Whether a bucket stores minimum, maximum and sum of a field. If the field may be missing or
+/// null, sum and count would not give the mean.
 pub(crate) fn has_statistics(field: &Planned) -> bool {
     is_number(field.kind) && field.required && !field.nullable
 }
@@ -419,7 +420,8 @@ pub(crate) fn is_number(kind: BsonType) -> bool {
     matches!(kind, BsonType::Int | BsonType::Long | BsonType::Double | BsonType::Decimal)
 }
 
-/// The field that tells the kinds of an entity apart: one that lists them, or `type`.
+/// Returns the name of the field that distinguishes the kinds of an entity: one whose values are
+/// the kinds, or `type`.
 pub(crate) fn discriminator(entity: &Entity) -> String {
     entity
         .fields

@@ -1,5 +1,5 @@
-//! What follows from a declared model before anything is decided: names, dates, fields and their sizes, the way that
-//! reads go.
+//! What follows from a declared model before any decision: names, dates, fields with their sizes,
+//! and the direction of reads.
 
 pub(crate) mod access;
 pub(crate) mod dates;

@@ -1,18 +1,18 @@
-//! Names of the collections and fields that a design makes, in the style the model is written in.
+//! Names the collections and fields of a design in the style of the model.
 
 use docward_model::{DesignModel, ProfileName, Relationship, words};
 
-/// How names are written.
+/// The style of names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Naming {
-    /// `create_time`; else `createTime`.
+    /// Whether names have the form `create_time` and not `createTime`.
     snake: bool,
-    /// Whether the house prefixes `db_` and `t_` are wanted.
+    /// Whether names have the house prefixes `db_` and `t_`.
     prefixed: bool,
 }
 
 impl Naming {
-    /// As most fields of the model are written, with the prefixes of the profile.
+    /// Returns the style of most fields of the model, with the prefixes of the profile.
     pub fn of(model: &DesignModel, profile: ProfileName) -> Self {
         let names =
             model.entities.iter().flat_map(|entity| &entity.fields).map(|f| f.name.as_str());
@@ -24,7 +24,7 @@ impl Naming {
         Self { snake: snake > camel, prefixed: profile == ProfileName::Vendor }
     }
 
-    /// A field of these words.
+    /// Returns a field name from words.
     pub fn field(self, parts: &[&str]) -> String {
         let parts: Vec<String> = parts.iter().flat_map(|part| words::split(part)).collect();
         if self.snake {
@@ -42,18 +42,20 @@ impl Naming {
         name
     }
 
-    /// The field of a child that holds its parent's id: as declared, else `customerId`.
+    /// Returns the field of a child that stores its parent's id: as declared, or for example
+    /// `customerId`.
     pub fn parent_field(self, relationship: &Relationship) -> String {
         relationship.field.clone().unwrap_or_else(|| self.id_of(&relationship.parent))
     }
 
-    /// The field of a child that lists the ids of its parents: as declared, else `courseIds`.
+    /// Returns the field of a child that lists the ids of its parents: as declared, or for example
+    /// `courseIds`.
     pub fn parents_field(self, relationship: &Relationship) -> String {
         relationship.field.clone().unwrap_or_else(|| self.ids_of(&relationship.parent))
     }
 
-    /// The field of a child with copies of its parent: `sender` beside a declared `senderId`, else
-    /// `customer`.
+    /// Returns the field of a child with copies of its parent: `sender` beside a declared
+    /// `senderId`, or for example `customer`.
     pub fn parent_copy(self, relationship: &Relationship) -> String {
         let mut declared = relationship.field.as_deref().map(words::split).unwrap_or_default();
         if declared.len() > 1 && declared.last().is_some_and(|last| last == "id") {
@@ -64,22 +66,23 @@ impl Naming {
         self.field(&[&self.singular(&relationship.parent)])
     }
 
-    /// The field of a parent that holds the id of its one child: as declared, else `productId`.
+    /// Returns the field of a parent that stores the id of its only child: as declared, or for
+    /// example `productId`.
     pub fn child_field(self, relationship: &Relationship) -> String {
         relationship.field.clone().unwrap_or_else(|| self.id_of(relationship.role()))
     }
 
-    /// `customerId` for `customer` or `customers`.
+    /// Returns the name of an id: `customerId` for `customer` or `customers`.
     pub fn id_of(self, name: &str) -> String {
         self.field(&[&self.singular(name), "id"])
     }
 
-    /// `courseIds`.
+    /// Returns the name of a list of ids, for example `courseIds`.
     pub fn ids_of(self, name: &str) -> String {
         self.field(&[&self.singular(name), "ids"])
     }
 
-    /// The last word in the singular: `line_items` to `line item`.
+    /// Returns a name with its last word in the singular: `line item` for `line_items`.
     pub fn singular(self, name: &str) -> String {
         let mut parts = words::split(name);
         if let Some(last) = parts.last_mut() {
@@ -88,20 +91,20 @@ impl Naming {
         parts.join(" ")
     }
 
-    /// A collection: `t_order_item` (DM-03.1), or without the prefix.
+    /// Returns the name of a collection: `t_order_item` (DM-03.1), or the same without the prefix.
     pub fn collection(self, parts: &[&str]) -> String {
         let name = parts.iter().flat_map(|part| words::split(part)).collect::<Vec<_>>().join("_");
         if self.prefixed && !name.starts_with("t_") { format!("t_{name}") } else { name }
     }
 
-    /// The database: `db_shop` (DM-02.1).
+    /// Returns the name of the database: `db_shop` (DM-02.1).
     pub fn database(self, model: &DesignModel) -> String {
         if let Some(name) = &model.database {
             return name.clone();
         }
         let name = words::split(&model.name).join("_");
         let name = if name.is_empty() { "model".to_owned() } else { name };
-        // Those of the server are not for applications (DM-01.1).
+        // Applications must not use the server's own databases (DM-01.1).
         let is_reserved = matches!(name.as_str(), "admin" | "local" | "config");
         let prefixed = self.prefixed || is_reserved;
         if prefixed && !name.starts_with("db_") { format!("db_{name}") } else { name }

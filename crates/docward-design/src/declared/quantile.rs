@@ -1,5 +1,5 @@
-//! How a declared spread is filled in between its figures. Predictions and the documents that `design
-//! simulate` makes use the same curve, so a mean that is predicted is the mean of what is made.
+//! Interpolates a declared spread between its figures. Predictions and the documents of `design
+//! simulate` use the same curve, so a predicted mean is the mean of the generated documents.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -7,15 +7,15 @@ use std::sync::LazyLock;
 
 use docward_model::Spread;
 
-/// Midpoints that a mean is taken over.
+/// The number of midpoints for a mean.
 const STEPS: u32 = 400;
 
-/// The share of values that are as large as the largest, where nobody says how many values there are.
+/// The share of values that equal the maximum, if the number of values is unknown.
 pub const RAREST: f64 = 0.5 / STEPS as f64;
 
-/// The value that the share `q` of all values does not exceed. The largest is reached by the share
-/// `rarest`. Between the figures the logarithm is even over the logarithm of the share above, which is how
-/// lists of children and lengths of texts have long tails.
+/// Returns the value that the share `q` of all values does not exceed. The share `rarest` of values
+/// reaches the maximum. The curve is linear between the logarithm of the value and the logarithm of
+/// the share above it. Numbers of children and lengths of texts have such long tails.
 pub fn at(spread: Spread, q: f64, rarest: f64) -> f64 {
     along(spread, &knots(spread, rarest), depth(1.0 - q.clamp(0.0, 1.0)))
 }
@@ -24,12 +24,12 @@ fn depth(above: f64) -> f64 {
     -above.max(1e-12).ln()
 }
 
-/// Depths with the logarithm that is reached there.
+/// Returns depths and the logarithm of the value at each.
 fn knots(spread: Spread, rarest: f64) -> [(f64, f64); 5] {
-    // A zero has no logarithm; below a half it is rounded to zero again.
+    // Zero has no logarithm. Values below 0.5 round to zero.
     let log = |value: u64| (value as f64).max(0.4).ln();
     let (p50, p95) = (log(spread.p50), log(spread.p95));
-    // Below the median values fall as they rise above it.
+    // Below the median, the curve mirrors the one above it.
     let low = p50 - (p95 - p50);
     [
         (0.0, low),
@@ -56,7 +56,7 @@ static MIDPOINTS: LazyLock<Vec<f64>> = LazyLock::new(|| {
     (0..STEPS).map(|i| depth(above(i))).collect()
 });
 
-/// Share of all that is beyond so many of each.
+/// Returns the share of all elements beyond the first `most` of each list.
 pub(crate) fn beyond(spread: Spread, most: u64) -> f64 {
     let cut = |number: u64| number.min(most);
     let Spread { p50, p95, p99, max } = spread;
@@ -64,9 +64,9 @@ pub(crate) fn beyond(spread: Spread, most: u64) -> f64 {
     1.0 - mean(first) / mean(spread).max(1.0)
 }
 
-/// The mean of whole numbers that spread like this.
+/// Returns the mean of integers with this spread.
 pub fn mean(spread: Spread) -> f64 {
-    // Most figures are declared to be always the same.
+    // Most figures are declared as constant.
     if spread == Spread::always(spread.p50) {
         return spread.p50 as f64;
     }
@@ -86,23 +86,23 @@ pub fn mean(spread: Spread) -> f64 {
     mean
 }
 
-/// Means that are known already: a model declares few spreads, and asks for their means over and over.
+/// The maximum number of cached means. A model declares few spreads but needs their means often.
 const KNOWN: usize = 4096;
 
 thread_local! {
     static MEANS: RefCell<BTreeMap<[u64; 4], f64>> = const { RefCell::new(BTreeMap::new()) };
 }
 
-/// Lengths of a value that is so long typically and at the 99th percentile.
+/// Returns the spread of the length of a value, from its typical length and its 99th percentile.
 pub fn lengths((typical, p99): (u64, u64)) -> Spread {
     let p99 = p99.max(typical);
     let ratio = p99 as f64 / typical.max(1) as f64;
-    // Where the curve between the two figures is at the 95th percentile.
+    // The point of the curve at the 95th percentile.
     let p95 = (typical as f64 * ratio.powf(0.588_6)).round() as u64;
     Spread { p50: typical, p95, p99, max: p99 }
 }
 
-/// Children of each of so many parents, from the fewest to the most.
+/// Returns the number of children of each parent, in ascending order.
 pub fn counts(spread: Spread, parents: u64) -> Vec<u64> {
     let all = parents.max(1) as f64;
     (0..parents).map(|i| at(spread, (i as f64 + 0.5) / all, 0.5 / all).round() as u64).collect()

@@ -1,32 +1,33 @@
-//! Sizes in BSON, byte for byte (ALG-2).
+//! Exact sizes in BSON (ALG-2).
 
-/// Bytes of a document or array around its elements: the length in front, the zero behind.
+/// The bytes of a document or array around its elements: the length at the start and the final zero
+/// byte.
 pub const DOCUMENT_OVERHEAD: u64 = 5;
 
-/// Bytes of an array of `count` values of `value` bytes each: every element has a type, its index as
-/// text and a zero. The array's own name is not counted.
+/// Returns the size in bytes of an array of `count` values of `value` bytes each. Every element has
+/// a type, its index as a string and a zero byte. The name of the array is not counted.
 pub fn array(count: u64, value: u64) -> u64 {
     let elements = count.saturating_mul(value.saturating_add(2));
     elements.saturating_add(index_digits(count)).saturating_add(DOCUMENT_OVERHEAD)
 }
 
-/// Bytes of such an array at the mean of many, where they have `count` values on average.
+/// Returns the mean size in bytes of arrays with `count` values on average.
 pub fn mean_array(count: f64, value: u64) -> f64 {
     let few = count.max(0.0).floor();
     let (less, more) = (array(few as u64, value) as f64, array(few as u64 + 1, value) as f64);
     less + (count - few) * (more - less)
 }
 
-/// Bytes of such an array when it is a large one of its kind: one value may be large by itself, many are not
-/// all large at once. What is above the mean grows with the root of their number, as sums of independent
-/// values do, so more values never take less.
+/// Returns the size in bytes of a large array. A single value may be large, but many values are not
+/// all large at once. The part above the mean grows with the square root of their number, as in a
+/// sum of independent values. More values therefore never take less space.
 pub fn large_array(count: u64, mean: u64, large: u64) -> u64 {
     let above = large.saturating_sub(mean) as f64 * (count as f64).sqrt();
     array(count, mean).saturating_add(above.ceil() as u64)
 }
 
-/// The same for values of several kinds, whose sizes deviate by so much from their mean: a few of the largest
-/// kind come together often.
+/// Returns the size in bytes of a large array with values of several kinds. `deviation` is the
+/// standard deviation of their sizes. Several values of the largest kind often occur together.
 pub fn mixed_array(count: u64, mean: u64, large: u64, deviation: u64) -> u64 {
     let all_large = count.saturating_mul(large.saturating_sub(mean));
     let above = (deviation as f64 * (count as f64).sqrt()).ceil() as u64;
@@ -34,12 +35,12 @@ pub fn mixed_array(count: u64, mean: u64, large: u64, deviation: u64) -> u64 {
     mixed.max(large_array(count, mean, large))
 }
 
-/// Bytes of an element: its type, its name, a zero and the value.
+/// Returns the size of an element in bytes: its type, its name, a zero byte and the value.
 pub fn element(name: &str, value: u64) -> u64 {
     value.saturating_add(2 + name.len() as u64)
 }
 
-/// Digits of the indexes 0 to `count - 1`, all together.
+/// Returns the total number of digits of the indexes 0 to `count - 1`.
 fn index_digits(count: u64) -> u64 {
     let (mut digits, mut from, mut width) = (0_u64, 0_u64, 1_u64);
     while from < count {
@@ -51,14 +52,14 @@ fn index_digits(count: u64) -> u64 {
     digits
 }
 
-/// How many values of `value` bytes fit into an array of so many bytes.
+/// Returns how many values of `value` bytes fit into an array of `room` bytes.
 pub fn fitting(room: u64, value: u64) -> u64 {
     fitting_large(room, value, value)
 }
 
-/// How many values fit into an array of so many bytes when it is a large one of its kind.
+/// Returns how many values fit into a large array of `room` bytes.
 pub fn fitting_large(room: u64, mean: u64, large: u64) -> u64 {
-    // Sizes rise with the count, so the answer can be bisected.
+    // Sizes grow with the count, so bisection finds the answer.
     let (mut low, mut high) = (0_u64, room / mean.saturating_add(3) + 1);
     while low < high {
         let middle = low + (high - low).div_ceil(2);
@@ -74,7 +75,7 @@ mod tests {
     #[test]
     fn lm_6_alg_2_half_a_million_ids_take_9888895_bytes() {
         assert_eq!(array(500_000, 12), 9_888_895);
-        // GC-16: a document holds about 844,000 of them.
+        // By GC-16, a document holds about 844,000 ids.
         let most = fitting(16_777_216, 12);
         assert!((840_000..848_000).contains(&most), "{most}");
         assert!(array(most, 12) <= 16_777_216 && array(most + 1, 12) > 16_777_216);
@@ -85,13 +86,14 @@ mod tests {
         assert_eq!(large_array(1, 400, 4000), array(1, 4000));
         let list = |count: u64| large_array(count, 400, 4000);
         assert!((1..2000).all(|count| list(count) < list(count + 1)));
-        // Of very many the mean counts.
+        // With very many values, the mean determines the size.
         assert!(list(10_000) < array(10_000, 440));
     }
 
     #[test]
     fn alg_2_pt_poly_1_a_few_may_all_be_of_the_largest_kind() {
-        // Two kinds of 0 and 500 bytes: of five all are large in one list of 32, of a thousand in none.
+        // Two kinds have 0 and 500 bytes. In one of 32 lists with five elements, all elements are
+        // large. With a thousand elements, this never happens.
         let deviation = (250.0 * 2.33) as u64;
         assert_eq!(mixed_array(5, 250, 500, deviation), array(5, 500));
         assert!(mixed_array(1000, 250, 500, deviation) < array(1000, 275));

@@ -1,4 +1,4 @@
-//! What is said about entities by themselves, given the decisions about relationships.
+//! Advice about single entities, given the decisions about relationships.
 
 use docward_model::{DesignModel, Entity};
 
@@ -10,7 +10,7 @@ use crate::layout::fields::Layout;
 
 use super::remarks;
 
-/// Of every entity, in the order of the file.
+/// Returns the advice about every entity, in the order of the file.
 pub(super) fn of_entities(
     model: &DesignModel,
     decisions: &[Decision],
@@ -18,7 +18,7 @@ pub(super) fn of_entities(
 ) -> Vec<EntityAdvice> {
     let mut advice: Vec<EntityAdvice> =
         model.entities.iter().map(|entity| of_entity(model, entity, None)).collect();
-    // Buckets are sized again with what the decisions put into a reading beside its own fields.
+    // The decisions may add fields to a reading, so the size of buckets is computed again.
     for (i, entity) in model.entities.iter().enumerate().filter(|(_, e)| e.series.is_some()) {
         let layout = Layout { model, decisions, advice: &advice, naming };
         let bytes = layout.reading_bytes(entity);

@@ -1,5 +1,6 @@
-//! Names that a design would use twice. What it makes (collections, ids, counts, copies) is named after the
-//! model, so the model has to change; each clash is told with its place.
+//! Finds names that a design would use twice. The design derives names of collections, ids, counts
+//! and copies from the model. To resolve a clash, the user must change the model, so each clash is
+//! reported with its position.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +14,7 @@ use crate::layout::fields::Layout;
 use crate::layout::plan::Design;
 use crate::model_file::fault::Fault;
 
-/// Names that stand for two things, in the order of the file.
+/// Returns the names with two meanings, in the order of the file.
 pub fn clashes(model: &DesignModel, design: &Design, profile: ProfileName) -> Vec<Fault> {
     let layout = Layout {
         model,
@@ -27,7 +28,7 @@ pub fn clashes(model: &DesignModel, design: &Design, profile: ProfileName) -> Ve
     }
     found.extend(ids(&layout));
     for collection in &design.collections {
-        // What a pattern puts beside the fields of an entity.
+        // The pattern adds fields to those of the entity.
         if let (Purpose::Bucket(_), Some(entity)) =
             (&collection.purpose, model.entity(&collection.entity))
         {
@@ -91,7 +92,7 @@ fn fields(entity: &Entity, wanted: &[Planned]) -> Vec<Fault> {
             first.insert(&field.name, field);
             continue;
         };
-        // The same id from both sides of a relationship is one field.
+        // Both sides of a relationship may ask for the same id field.
         if before.origin == field.origin && before.kind == field.kind {
             continue;
         }
@@ -111,7 +112,7 @@ fn fields(entity: &Entity, wanted: &[Planned]) -> Vec<Fault> {
     found
 }
 
-/// Ids of two relationships of the same ends that would be one field.
+/// Finds ids of two relationships between the same entities that would share a field.
 fn ids(layout: &Layout<'_>) -> Vec<Fault> {
     let mut first: BTreeMap<(&str, &str, String), &str> = BTreeMap::new();
     let mut found = Vec::new();

@@ -11,7 +11,7 @@ use crate::declared::field_plan::Rank;
 use super::resolve::{Constraint, Restriction, Stage, State, VetoId};
 use super::{previews, reviews, summary_feasibility};
 
-/// All of them.
+/// All constraints.
 pub(crate) const CONSTRAINTS: [Constraint; 12] = [
     Constraint { name: "series stand apart", stage: Stage::Certain, find: series_apart },
     Constraint {
@@ -47,14 +47,14 @@ pub(crate) const CONSTRAINTS: [Constraint; 12] = [
     },
 ];
 
-/// Levels below a document from which on it is too deep (DM-06.1).
+/// A document with this many levels or more is too deep (DM-06.1).
 const DEEPEST: usize = 5;
 
 fn veto(relationship: &str, id: VetoId, because: String) -> Restriction {
     Restriction::Veto { relationship: relationship.to_owned(), id, because }
 }
 
-/// Readings over time have a place of their own, whoever they belong to.
+/// Time series have their own collection, regardless of their parent.
 fn series_apart(state: &State<'_>, found: &mut Vec<Restriction>) {
     let model = state.model;
     let is_series =
@@ -68,8 +68,8 @@ fn series_apart(state: &State<'_>, found: &mut Vec<Restriction>) {
     );
 }
 
-/// Nobody knows which copies inside several parents are of the same child, so no statement changes them all
-/// (DM-07.6, DM-07.7).
+/// Copies of a shared child cannot be matched with each other, so no statement can change all of
+/// them (DM-07.6, DM-07.7).
 fn shared_and_changed(state: &State<'_>, found: &mut Vec<Restriction>) {
     for made in state.embedded() {
         let relationship = state.model.relationship(&made.relationship);
@@ -78,8 +78,8 @@ fn shared_and_changed(state: &State<'_>, found: &mut Vec<Restriction>) {
     }
 }
 
-/// What others hold ids of has a collection of its own, and is part of nobody's documents: two places
-/// would be two copies, and nothing keeps them alike (ER-M.5, DM-07.6).
+/// An entity whose ids other documents store needs its own collection and is never embedded.
+/// Otherwise there would be two copies, and nothing would keep them equal (ER-M.5, DM-07.6).
 fn held_elsewhere(state: &State<'_>, found: &mut Vec<Restriction>) {
     let held = state.held_by_id();
     found.extend(state.embedded().filter_map(|made| {
@@ -92,12 +92,12 @@ fn held_elsewhere(state: &State<'_>, found: &mut Vec<Restriction>) {
     }));
 }
 
-/// Where embedding would form a cycle it is cut at the relationship with the lowest co-read rate.
+/// If embedding would form a cycle, the relationship with the lowest co-read rate is not embedded.
 fn circle(state: &State<'_>, found: &mut Vec<Restriction>) {
     let together = |r: &Relationship| {
         state.decision(&r.name).and_then(|made| made.facts.co_read).unwrap_or(0.0)
     };
-    // What reads begin with stays at the top.
+    // At equal rates, entities that reads begin with stay on top.
     let begun = |r: &Relationship| {
         let reads = state.model.reads.iter().filter(|read| read.from == r.child);
         reads.map(|read| read.per_second).fold(0.0, |sum, rate| sum + rate)
@@ -108,7 +108,7 @@ fn circle(state: &State<'_>, found: &mut Vec<Restriction>) {
         if !leads_back(state, &entity.name, &mut path, &mut done) {
             continue;
         }
-        // The path may have begun outside of the circle.
+        // The path may begin outside the cycle.
         let last = path.last().map_or("", |r: &&Relationship| r.child.as_str());
         let begin = path.iter().position(|r| r.parent == last).unwrap_or(0);
         let weakest = path[begin..].iter().min_by(|a, b| {
@@ -128,7 +128,7 @@ fn circle(state: &State<'_>, found: &mut Vec<Restriction>) {
     }
 }
 
-/// Whether what an entity embeds leads back to something on the path.
+/// Whether the embedded entities lead back to an entity on the path.
 fn leads_back<'d>(
     state: &'d State<'_>,
     entity: &'d str,
@@ -151,7 +151,8 @@ fn leads_back<'d>(
     false
 }
 
-/// Levels below the documents of each entity, and the relationship that leads to the deepest.
+/// The depth below the documents of each entity, and the relationship that leads to the deepest
+/// level.
 type Depths<'d> = BTreeMap<&'d str, (usize, Option<&'d Relationship>)>;
 
 pub(super) fn depths<'d>(state: &'d State<'_>) -> Depths<'d> {
@@ -166,7 +167,7 @@ fn depth<'d>(state: &'d State<'_>, entity: &'d Entity, found: &mut Depths<'d>) -
     if let Some((depth, _)) = found.get(entity.name.as_str()) {
         return *depth;
     }
-    // Stands while those below are looked at, so that a circle comes to an end.
+    // A temporary entry ends the recursion if there is a cycle.
     let own = levels(&entity.fields);
     found.insert(&entity.name, (own, None));
     let mut most = (own, None);
@@ -181,7 +182,8 @@ fn depth<'d>(state: &'d State<'_>, entity: &'d Entity, found: &mut Depths<'d>) -
     most.0
 }
 
-/// Levels of a declared field below its document; an array and its objects are one.
+/// Returns the depth of a declared field below its document. An array and its objects count as one
+/// level.
 fn levels(fields: &[EntityField]) -> usize {
     let below = |field: &EntityField| match field.kind {
         BsonType::Object | BsonType::Array => 1 + levels(&field.fields),
@@ -190,8 +192,8 @@ fn levels(fields: &[EntityField]) -> usize {
     fields.iter().map(below).max().unwrap_or(0)
 }
 
-/// Entities embedded in each other are cut apart where a document would be too deep (DM-06.1): at the
-/// place that is read together least.
+/// Splits nested entities if a document would be too deep (DM-06.1). The split is at the
+/// relationship with the lowest co-read rate.
 fn too_deep(state: &State<'_>, found: &mut Vec<Restriction>) {
     let depths = depths(state);
     let embedded: BTreeSet<&str> = state.embedded().map(|made| made.child.as_str()).collect();
@@ -228,8 +230,8 @@ fn too_deep(state: &State<'_>, found: &mut Vec<Restriction>) {
     }
 }
 
-/// Several lists that are each small enough may be too large together: the largest one goes until
-/// the document is safe (CK-14).
+/// Several lists may be too large together, even if each is small enough. The largest list is
+/// referenced until the document is safe (CK-14).
 fn too_large(state: &State<'_>, found: &mut Vec<Restriction>) {
     for entity in &state.model.entities {
         let bytes = state.bytes(&entity.name, Rank::P99, "");
@@ -247,7 +249,8 @@ fn too_large(state: &State<'_>, found: &mut Vec<Restriction>) {
     }
 }
 
-/// A page names the document it continues, and no function writes one for a part of it (PT-outlier.1).
+/// An overflow page names the document that it continues. No generated function supports pages for
+/// an element of a list (PT-outlier.1).
 fn pages_in_lists(state: &State<'_>, found: &mut Vec<Restriction>) {
     let is_paged = |pattern: &Pattern| matches!(pattern, Pattern::Outlier { .. });
     for made in state.all().filter(|made| made.patterns.iter().any(is_paged)) {
@@ -263,7 +266,7 @@ fn pages_in_lists(state: &State<'_>, found: &mut Vec<Restriction>) {
     }
 }
 
-/// Whether an entity is an element of a list, or part of one.
+/// Whether an entity is an element of a list, or is nested in one.
 fn is_in_list(state: &State<'_>, entity: &str, depth: usize) -> bool {
     depth < state.model.relationships.len()
         && state.embedded().any(|made| {
@@ -272,8 +275,8 @@ fn is_in_list(state: &State<'_>, entity: &str, depth: usize) -> bool {
         })
 }
 
-/// A child that several relationships would embed lives in one of them: where it is read with its parent
-/// most.
+/// A child that several relationships would embed is embedded in only one parent: the one with the
+/// highest co-read rate.
 fn one_home(state: &State<'_>, found: &mut Vec<Restriction>) {
     for entity in &state.model.entities {
         let is_home = |r: &&Relationship| {
@@ -288,7 +291,8 @@ fn one_home(state: &State<'_>, found: &mut Vec<Restriction>) {
         else {
             continue;
         };
-        // Two roles in one parent, as two addresses of an order, are two places of one document.
+        // Two roles in the same parent do not conflict. For example, an order may embed two
+        // addresses.
         found.extend(homes().filter(|other| other.parent != home.parent).map(|other| {
             let because = format!("`{}` lives in one place, which is `{}`", entity.name, home.name);
             veto(&other.name, VetoId::OtherHome, because)

@@ -1,4 +1,4 @@
-//! The design that follows from decisions: collections, sizes, costs, the check-list.
+//! The design that follows from decisions: collections, sizes, costs, the checklist.
 
 use docward_model::{DesignModel, Relationship};
 
@@ -15,9 +15,9 @@ use crate::layout::collection::CollectionPlan;
 use crate::layout::collections;
 use crate::layout::fields::Layout;
 
-/// A design without the words around it.
+/// A design without its explanations.
 pub(crate) struct Draft {
-    /// With the costs of their alternatives.
+    /// The decisions, with the costs of their alternatives.
     pub(crate) decisions: Vec<Decision>,
     pub(crate) advice: Vec<EntityAdvice>,
     pub(crate) collections: Vec<CollectionPlan>,
@@ -52,7 +52,7 @@ impl Draft {
     }
 }
 
-/// The costs of the ways to store each relationship.
+/// Returns the costs of the alternatives for each relationship.
 fn compared(
     layout: &Layout<'_>,
     collections: &[CollectionPlan],
@@ -74,14 +74,14 @@ fn compared(
     found
 }
 
-/// Whether what must change together lies in two documents. What another relationship puts into one document
-/// is changed there together.
+/// Whether fields that must change atomically are in two documents. They are in one document if
+/// another relationship embeds both.
 fn is_split(layout: &Layout<'_>, relationship: &Relationship, decision: &Decision) -> bool {
     let (parent, child) = (&relationship.parent, &relationship.child);
     let apart = home(layout.decisions, parent) != home(layout.decisions, child);
     let mut writes = layout.model.writes.iter();
     let together = apart && writes.any(|w| w.atomic && w.touches(parent) && w.touches(child));
-    // Of a few parents the children are on pages, which are documents of their own (PT-outlier.1).
+    // A few parents have children on pages, which are separate documents (PT-outlier.1).
     let paged = decision.patterns.iter().any(|pattern| matches!(pattern, Pattern::Outlier { .. }));
     if paged {
         return together || decision.facts.atomic == Some(true);

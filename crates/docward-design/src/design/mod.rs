@@ -1,5 +1,5 @@
-//! A whole model: every relationship decided from the leaves up, the collections that follow, and what
-//! is still open.
+//! Designs a whole model: decides every relationship from the leaves up, and derives the
+//! collections and the open questions.
 
 mod advice;
 pub(crate) mod clash;
@@ -36,8 +36,9 @@ pub fn design(model: &DesignModel, profile: ProfileName, bounds: &Bounds) -> Des
     design_stored(model, profile, bounds, &BTreeMap::new())
 }
 
-/// Designs a model as data has it that does not follow its design yet: some relationships are references of a
-/// given pattern, whatever would be decided on them, and also where a question is open.
+/// Designs a model for data that does not follow its design yet. `stored` lists relationships that
+/// are references with a given pattern. That pattern overrides the decision, even if a question is
+/// open.
 pub fn design_stored(
     model: &DesignModel,
     profile: ProfileName,
@@ -57,7 +58,7 @@ pub fn design_stored(
     let elsewhere = living_elsewhere(&decisions);
     for decision in &mut decisions {
         say_size_of_table(decision);
-        // What lives elsewhere does not come here because of its figures.
+        // A child that another parent embeds is not embedded here, whatever the figures are.
         let may_turn = decision.choice.is_some() && !elsewhere.contains(&decision.relationship);
         if let Some(around) = around.get(&decision.relationship).filter(|_| may_turn) {
             decision.turns = turns(&decision.facts, bounds, around);
@@ -75,8 +76,8 @@ pub fn design_stored(
     }
 }
 
-/// A row was judged by what was known of the parent then. What was decided afterwards may make it larger or
-/// smaller, as the table has it: both figures are said.
+/// Adds the final size to a row. The row judged the size of the parent known at that time. Later
+/// decisions may change it, as the table shows, so the row states both figures.
 fn say_size_of_table(decision: &mut Decision) {
     let projected = decision.facts.projected();
     let judged = text::bytes(projected);

@@ -1,4 +1,4 @@
-//! Previews that are too long beside the other lists of their parent (CK-14).
+//! Shortens previews that are too long beside the other lists of their parent (CK-14).
 
 use std::collections::BTreeSet;
 
@@ -14,8 +14,8 @@ use crate::layout::fields::Layout;
 
 use super::resolve::{Restriction, State};
 
-/// Previews are cut where they make a parent too large together with the lists beside them. Of several in one parent
-/// the first is cut first: what is left may fit then.
+/// Shortens previews that make a parent too large together with its lists. If a parent has several,
+/// only the first is shortened in this round, because the rest may then fit.
 pub(super) fn too_long(state: &State<'_>, found: &mut Vec<Restriction>) {
     let decisions = state.decisions();
     if decisions.iter().all(|decision| Preview::of(&decision.patterns).is_none()) {
@@ -30,7 +30,7 @@ pub(super) fn too_long(state: &State<'_>, found: &mut Vec<Restriction>) {
         if !parents.insert(&decision.parent) {
             continue;
         }
-        // What is left serves pages that show so few.
+        // The shortened preview still serves pages that show at most this many children.
         let most = longest(state.model, decision, room);
         let because = format!(
             "beside its other lists `{}` has room for {} of the newest{} (CK-14)",
@@ -43,7 +43,7 @@ pub(super) fn too_long(state: &State<'_>, found: &mut Vec<Restriction>) {
     }
 }
 
-/// The longest list of those that a preview is for, of those that fit.
+/// Returns the length of the longest page that the preview serves and that fits.
 fn longest(model: &DesignModel, decision: &Decision, room: u64) -> u64 {
     let Some(preview) = Preview::of(&decision.patterns) else { return 0 };
     let dated = model.entity(&decision.child).and_then(date_field);
@@ -55,7 +55,8 @@ fn longest(model: &DesignModel, decision: &Decision, room: u64) -> u64 {
     shown.filter(|newest| *newest <= room).max().unwrap_or(0)
 }
 
-/// How many of the newest a parent has room for; `None` where it is small enough.
+/// Returns how many of the newest children a parent has room for. Returns `None` if the parent is
+/// small enough.
 fn room_for(layout: &Layout<'_>, decision: &Decision, bounds: &Bounds) -> Option<u64> {
     let parent = layout.model.entity(&decision.parent)?;
     let whole = layout.document(parent);

@@ -1,5 +1,5 @@
-//! What is worth saying of a finished design: parts that live or go with others, figures that contradict each
-//! other, dates that are missing.
+//! Remarks on a finished design: entities that are embedded in or expire with others, contradictory
+//! figures, missing dates.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,7 +12,7 @@ use crate::declared::dates;
 use crate::layout::aging;
 use crate::model_file::quantity::{YEAR, lasting, often};
 
-/// Remarks about relationships.
+/// Adds remarks about relationships.
 pub(crate) fn on_relationships(model: &DesignModel, decisions: &mut [Decision]) {
     expiry(model, decisions);
     dead_ids(model, decisions);
@@ -22,10 +22,11 @@ pub(crate) fn on_relationships(model: &DesignModel, decisions: &mut [Decision]) 
     apart(model, decisions);
 }
 
-/// Levels of a document up to which nothing is said (DM-06.1).
+/// No remark is needed for documents with up to this many levels (DM-06.1).
 const SHALLOW: usize = 3;
 
-/// Where documents are deeper than they should be, by the outermost relationship that makes them so.
+/// Adds a remark if documents are deeper than recommended. It belongs to the outermost relationship
+/// that causes the depth.
 pub(super) fn on_depth<'d>(
     depths: BTreeMap<&'d str, (usize, Option<&'d Relationship>)>,
     embedded: impl Iterator<Item = &'d Decision>,
@@ -42,7 +43,8 @@ pub(super) fn on_depth<'d>(
     found
 }
 
-/// One document of two services that have nothing else in common: no row decides on it, but somebody should know.
+/// Adds a remark if two services without common entities share a document. No row covers this, but
+/// users should know.
 fn apart(model: &DesignModel, decisions: &mut [Decision]) {
     for decision in decisions.iter_mut().filter(|d| d.choice == Some(Choice::Embed)) {
         let of = |entity: &str| model.entity(entity).map_or(&[][..], |entity| &entity.services);
@@ -61,7 +63,7 @@ fn apart(model: &DesignModel, decisions: &mut [Decision]) {
     }
 }
 
-/// Ids of children in a list of the parent, which stay there when the children go.
+/// Adds a remark if a parent's list keeps the ids of deleted children.
 fn dead_ids(model: &DesignModel, decisions: &mut [Decision]) {
     for decision in decisions {
         if decision.patterns.first() != Some(&Pattern::ChildrenInParent) {
@@ -77,7 +79,7 @@ fn dead_ids(model: &DesignModel, decisions: &mut [Decision]) {
                 text::form(deleting.len() as u64, "deletes", "delete")
             ));
         }
-        // A list that goes first takes them along.
+        // If the parent expires first, its list expires with it.
         let listed = dates::goes_after(model, parent);
         if let Some(days) = dates::goes_after(model, child)
             && listed.is_none_or(|parent| parent > days)
@@ -90,8 +92,8 @@ fn dead_ids(model: &DesignModel, decisions: &mut [Decision]) {
     }
 }
 
-/// Children and pairs that name a parent which goes by itself before them: nobody is told when the server lets a
-/// document go.
+/// Adds a remark if children or junction documents outlive a parent that they refer to. The server
+/// does not notify anyone when a document expires.
 fn orphans(model: &DesignModel, decisions: &mut [Decision]) {
     for decision in decisions {
         let stays = match decision.patterns.first() {
@@ -114,7 +116,7 @@ fn orphans(model: &DesignModel, decisions: &mut [Decision]) {
     }
 }
 
-/// Children that live in the documents of another parent.
+/// Adds a remark if children are embedded in another parent.
 fn homeless(decisions: &mut [Decision]) {
     let away = living_elsewhere(decisions);
     for decision in decisions.iter_mut().filter(|d| away.contains(&d.relationship)) {
@@ -125,10 +127,10 @@ fn homeless(decisions: &mut [Decision]) {
     }
 }
 
-/// By how much figures that say the same may differ.
+/// The maximum ratio between figures that should be equal.
 const ROUND: f64 = 1.5;
 
-/// Numbers of documents, and of children of a parent, that do not go together.
+/// Adds a remark if the number of documents contradicts the number of children per parent.
 fn figures(model: &DesignModel, decisions: &mut [Decision]) {
     for decision in decisions {
         let relationship = model.relationship(&decision.relationship);
@@ -147,12 +149,12 @@ fn figures(model: &DesignModel, decisions: &mut [Decision]) {
             continue;
         };
         let each = children / parents;
-        // Half of the parents have as many as the median, or more; the rest likewise.
+        // The percentiles give a lower and an upper bound of the mean.
         let [p50, p95, p99, max] =
             [spread.p50, spread.p95, spread.p99, spread.max].map(|number| number as f64);
         let least = 0.45 * p50 + 0.04 * p95 + 0.01 * p99;
         let most = 0.5 * p50 + 0.45 * p95 + 0.04 * p99 + 0.01 * max;
-        // Round figures are a little off.
+        // Rounded figures may differ slightly.
         if each > most * ROUND || each * ROUND < least {
             decision.remarks.push(format!(
                 "{} of `{}` for {} of `{}` are {} each, and with these `children` it would be {} to {}: one of these figures is wrong",
@@ -168,19 +170,20 @@ fn figures(model: &DesignModel, decisions: &mut [Decision]) {
     }
 }
 
-/// A mean: of a few with a tenth.
+/// Formats a mean. Small means have one decimal place.
 fn figure(mean: f64) -> String {
     if mean < 9.95 { format!("{mean:.1}") } else { text::count(mean.round() as u64) }
 }
 
-/// Children that go by themselves take no count or preview along.
+/// Adds a remark if children expire, because counts and previews in the parent then keep their
+/// values.
 fn expiry(model: &DesignModel, decisions: &mut [Decision]) {
     for decision in decisions {
         let days = |name: &str| model.entity(name)?.lifecycle?.kept_days;
-        // A parent that goes first takes along what it keeps.
+        // If the parent expires first, its counts and previews expire with it.
         let first = days(&decision.child)
             .is_some_and(|child| days(&decision.parent).is_none_or(|parent| parent > child));
-        // Without a date that says when they came, documents stay.
+        // Without a creation date, documents do not expire.
         let child = model.entity(&decision.child);
         let dated = child.is_some_and(|e| e.series.is_some() || dates::coming(e).is_some());
         if !(first && dated && decision.choice == Some(Choice::Reference)) {
@@ -199,8 +202,8 @@ fn expiry(model: &DesignModel, decisions: &mut [Decision]) {
     }
 }
 
-/// Reads that may find many and do not say how many: they are reckoned with one. Those by the id of a parent alone
-/// find all that it has.
+/// Adds a remark on reads that may find many documents but have no limit. Their cost assumes one
+/// document. A read by the id of a parent finds all its children.
 fn unlimited(model: &DesignModel, entity: &Entity) -> Option<String> {
     let is_one = |(name, how): &(String, Matching)| {
         let unique = entity.field(name).is_some_and(|field| field.unique);
@@ -219,7 +222,7 @@ fn unlimited(model: &DesignModel, entity: &Entity) -> Option<String> {
             && read.limit.is_none()
             && !read.filter.is_empty()
             && !read.filter.iter().any(is_one)
-            // Of two that are linked there is one.
+            // A pair of linked documents is found once.
             && !(read.filter.len() <= 2 && read.filter.iter().all(by_other))
     };
     let reads: Vec<&str> =
@@ -234,7 +237,7 @@ fn unlimited(model: &DesignModel, entity: &Entity) -> Option<String> {
     })
 }
 
-/// What an entity cannot have for itself while it is part of another's documents.
+/// Replaces advice that does not apply to an embedded entity.
 pub(crate) fn parts_of_others(
     model: &DesignModel,
     decisions: &[Decision],
@@ -303,7 +306,7 @@ pub(crate) fn parts_of_others(
         let later = |write: &&DesignWrite| {
             write.inserts.contains(&entity.name) && !write.inserts.contains(parent)
         };
-        // Where an index lets the parent go, and nothing above it.
+        // An index deletes the parent, and the parent is not embedded.
         let is_part = decisions
             .iter()
             .any(|decision| decision.choice == Some(Choice::Embed) && decision.child == *parent);
@@ -340,10 +343,10 @@ pub(crate) fn parts_of_others(
     }
 }
 
-/// By how much the growth of a series may differ from what its rate makes.
+/// The maximum ratio between the growth of a series and the growth that follows from its rate.
 const ROUGH: f64 = 2.0;
 
-/// A series whose growth is not what its rate and its number make.
+/// Returns a remark if the growth of a series contradicts its rate and the number of series.
 fn readings(entity: &Entity) -> Option<String> {
     let (series, life) = (entity.series.as_ref()?, entity.lifecycle.filter(|l| !l.growth_open)?);
     let number = series.series.filter(|number| *number > 0.0)?;
@@ -363,7 +366,7 @@ fn readings(entity: &Entity) -> Option<String> {
     ))
 }
 
-/// Why documents of an entity do not go by themselves, or to no archive, though it was asked for.
+/// Explains why documents of an entity do not expire or are not archived as requested.
 fn ageless(entity: &Entity) -> Vec<String> {
     let life = entity.lifecycle.unwrap_or_default();
     let after = lasting;
@@ -416,7 +419,7 @@ fn ageless(entity: &Entity) -> Vec<String> {
     said
 }
 
-/// A date that not every document has, and how it may be without.
+/// Returns a date field that some documents lack, and how they may lack it.
 fn lacking<'e>(entity: &Entity, date: &'e str) -> Option<(&'e str, &'static str)> {
     let field = entity.field(date)?;
     match (field.required, field.nullable) {

@@ -1,8 +1,10 @@
-//! Decisions made together. Each relationship is decided by its own figures, from the leaves up; constraints then
-//! rule out what cannot be beside, above or below it, until none of them has anything to say.
+//! Resolves all decisions of a model together. Each relationship is first decided by its own
+//! figures, from the leaves up. Constraints then rule out decisions that conflict with others,
+//! until no constraint applies.
 //!
-//! A restriction is never taken back. There are finitely many of them, so the loop ends, and every round sees the
-//! same decisions for all constraints, so their order in the list does not matter.
+//! A restriction is never withdrawn, and the number of restrictions is finite, so the loop ends. In
+//! every round, all constraints see the same decisions. Their order in the list therefore does not
+//! matter.
 
 use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -27,30 +29,31 @@ use super::draft::Draft;
 /// A rule about the decisions of a whole model.
 #[derive(Clone, Copy)]
 pub(crate) struct Constraint {
-    /// What it is called.
+    /// The name.
     #[cfg_attr(not(test), expect(dead_code, reason = "tests say which one is wrong"))]
     pub(crate) name: &'static str,
-    /// What has to be settled before it is asked.
+    /// The stage at which the constraint is checked.
     pub(crate) stage: Stage,
-    /// What it rules out, given the decisions so far.
+    /// Finds what the constraint rules out, given the current decisions.
     pub(crate) find: fn(&State<'_>, &mut Vec<Restriction>),
 }
 
-/// What a constraint looks at. A stage is reached when those before it have nothing to say: the size of a document
-/// means nothing while it is part of itself, and pages mean nothing while their list may still go.
+/// The stage of a constraint. A stage begins when no constraint of the earlier stages applies. For
+/// example, the size of a document has no meaning while the document embeds itself. Pages have no
+/// meaning while their list may still be referenced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Stage {
-    /// What is declared, and references: both stay what they are.
+    /// Declarations and references, which do not change.
     Certain,
-    /// Whether documents have an end.
+    /// Whether documents are finite.
     Finite,
-    /// Depth and size of documents.
+    /// The depth and size of documents.
     Measured,
-    /// Where children live, in documents that fit.
+    /// Where children are embedded, in documents that fit.
     Placed,
-    /// What parents keep of their children.
+    /// What parents store about their children.
     Kept,
-    /// The finished design: its check-list, its lifetimes, its costs.
+    /// The finished design: its checklist, its lifetimes, its costs.
     Reviewed,
 }
 
@@ -62,7 +65,7 @@ impl Stage {
 /// Why a relationship is not embedded although its own figures may allow it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum VetoId {
-    /// The data that is compared has references.
+    /// The compared data has references.
     Stored,
     Series,
     SharedAndChanged,
@@ -78,7 +81,7 @@ pub(crate) enum VetoId {
 }
 
 impl VetoId {
-    /// The rows that it stands for.
+    /// Returns the rows of the decision tables that the veto represents.
     pub(crate) fn rows(self) -> &'static [&'static str] {
         match self {
             Self::Stored => &["DP-2"],
@@ -95,31 +98,32 @@ impl VetoId {
     }
 }
 
-/// Something that is ruled out for a relationship.
+/// A restriction on a relationship.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Restriction {
-    /// It is not embedded.
+    /// The relationship is not embedded.
     Veto { relationship: String, id: VetoId, because: String },
-    /// Its parent keeps no preview, or no count or sum either, as nothing could keep them right.
+    /// The parent stores no preview. Unless `keeps_figures` is set, it stores no counts and sums
+    /// either, because nothing could keep them correct.
     NoSummary { relationship: String, keeps_figures: bool, because: String },
-    /// Its preview has so many at most.
+    /// The preview has at most `most` children.
     Preview { relationship: String, most: u64, because: String },
-    /// The finished design speaks against embedding it, and it stays embedded all the same.
+    /// The finished design speaks against embedding, but the relationship stays embedded.
     Stays { relationship: String, because: String },
 }
 
-/// What is ruled out so far.
+/// The restrictions found so far.
 #[derive(Clone, Debug, Default)]
 struct Restrictions {
     vetoes: BTreeMap<String, (VetoId, String)>,
-    /// Whether figures stay.
+    /// Whether counts and sums stay, and why there is no preview.
     no_summary: BTreeMap<String, (bool, String)>,
     previews: BTreeMap<String, (u64, String)>,
     stays: BTreeMap<String, String>,
 }
 
 impl Restrictions {
-    /// Adds one; false when it says nothing new.
+    /// Adds a restriction. Returns false if it is not new.
     fn add(&mut self, restriction: Restriction) -> bool {
         fn first<V>(map: &mut BTreeMap<String, V>, name: String, value: V) -> bool {
             let is_new = !map.contains_key(&name);
@@ -147,30 +151,31 @@ impl Restrictions {
     }
 }
 
-/// The decisions of a model under the restrictions so far.
+/// The decisions of a model under the current restrictions.
 pub(crate) struct State<'m> {
     pub(crate) model: &'m DesignModel,
     pub(crate) bounds: &'m Bounds,
     pub(crate) naming: Naming,
-    /// The constraints that are run.
+    /// The constraints to check.
     pub(crate) constraints: &'m [Constraint],
-    /// Relationships that data stores otherwise than was decided, and how.
+    /// Relationships that the data stores with another pattern than the decision.
     stored: &'m BTreeMap<String, Pattern>,
-    /// What the file says of each relationship: the same in every round.
+    /// The declared facts about each relationship, which are the same in every round.
     known: BTreeMap<&'m str, Known>,
-    /// The relationships that each entity has a part in.
+    /// The relationships of each entity.
     of: BTreeMap<&'m str, Vec<&'m Relationship>>,
     /// The writes of each entity.
     writes: BTreeMap<&'m str, Vec<&'m DesignWrite>>,
     restrictions: Restrictions,
     made: BTreeMap<String, Decision>,
-    /// What a first vote decided, by declared fields alone: ids and copies have a size, too.
+    /// The decisions of a first vote based only on declared fields. They are needed because ids and
+    /// copies also have a size.
     first: BTreeMap<String, Decision>,
     draft: OnceCell<Draft>,
 }
 
 impl<'m> State<'m> {
-    /// A model that nothing is decided of yet.
+    /// Creates a state without decisions.
     pub(crate) fn new(
         model: &'m DesignModel,
         bounds: &'m Bounds,
@@ -215,11 +220,11 @@ impl<'m> State<'m> {
         }
     }
 
-    /// Decides everything and runs the constraints up to a stage until none has anything to say. Returns the number
-    /// of rounds that ruled something out.
+    /// Decides all relationships and checks the constraints up to a stage until none applies.
+    /// Returns the number of rounds that added restrictions.
     pub(crate) fn resolve(&mut self, last: Stage) -> usize {
         if self.first.is_empty() {
-            // Constraints on what is declared say the same with and without decisions.
+            // The constraints of this stage depend only on declarations and not on decisions.
             let found = self.found(Stage::Certain);
             self.restrict(found);
             self.decide_all();
@@ -237,8 +242,8 @@ impl<'m> State<'m> {
         rounds
     }
 
-    /// What the constraints of a stage rule out now. Of two reasons for one thing the first by rank is told, whatever
-    /// the order of the list.
+    /// Returns what the constraints of a stage now rule out. If there are two reasons for the same
+    /// restriction, the one with the lower rank is kept, regardless of the order of the list.
     fn found(&self, stage: Stage) -> Vec<Restriction> {
         let mut found = Vec::new();
         for constraint in self.constraints.iter().filter(|c| c.stage == stage) {
@@ -256,7 +261,8 @@ impl<'m> State<'m> {
         is_new
     }
 
-    /// The same model with one more relationship that is not embedded, as far as the constraints on documents go.
+    /// Returns the state with one more relationship that is not embedded. Only the constraints on
+    /// documents are checked.
     pub(crate) fn without_embedding(&self, relationship: &str) -> Self {
         let mut other = Self {
             known: self.known.clone(),
@@ -274,7 +280,7 @@ impl<'m> State<'m> {
         other
     }
 
-    /// Whether a constraint rules out nothing that is not ruled out already.
+    /// Whether a constraint finds no new restriction.
     #[cfg(test)]
     pub(crate) fn is_satisfied(&self, constraint: &Constraint) -> bool {
         let mut found = Vec::new();
@@ -283,43 +289,43 @@ impl<'m> State<'m> {
         found.into_iter().all(|restriction| !restrictions.add(restriction))
     }
 
-    /// Whether the data that is compared says how a relationship is stored.
+    /// Whether the compared data determines how a relationship is stored.
     pub(crate) fn is_stored(&self, relationship: &str) -> bool {
         self.stored.contains_key(relationship)
     }
 
-    /// Whether it was looked at already whether a relationship should be embedded in the finished design.
+    /// Whether a review has already decided whether a relationship stays embedded.
     pub(crate) fn is_reviewed(&self, relationship: &str) -> bool {
         self.restrictions.stays.contains_key(relationship)
     }
 
-    /// The decisions, in the order of the relationships.
+    /// Returns the decisions, in the order of the relationships.
     pub(crate) fn decisions(&self) -> Vec<Decision> {
         let relationships = self.model.relationships.iter();
         relationships.filter_map(|r| self.made.get(&r.name)).cloned().collect()
     }
 
-    /// What was decided about a relationship.
+    /// Returns the decision about a relationship.
     pub(crate) fn decision(&self, relationship: &str) -> Option<&Decision> {
         self.made.get(relationship)
     }
 
-    /// Everything that was decided.
+    /// Returns all decisions.
     pub(crate) fn all(&self) -> impl Iterator<Item = &Decision> {
         self.made.values()
     }
 
-    /// What is embedded.
+    /// Returns the decisions to embed.
     pub(crate) fn embedded(&self) -> impl Iterator<Item = &Decision> {
         self.all().filter(|made| made.choice == Some(Choice::Embed))
     }
 
-    /// What is said about entities, given the decisions.
+    /// Returns the advice about entities, given the decisions.
     pub(crate) fn advice(&self, decisions: &[Decision]) -> Vec<EntityAdvice> {
         advice::of_entities(self.model, decisions, self.naming)
     }
 
-    /// The design that follows from the decisions.
+    /// Returns the design that follows from the decisions.
     pub(crate) fn draft(&self) -> &Draft {
         self.draft.get_or_init(|| {
             let decisions = self.decisions();
@@ -328,14 +334,14 @@ impl<'m> State<'m> {
         })
     }
 
-    /// The same, for good.
+    /// Returns the design and consumes the state.
     pub(crate) fn into_draft(self) -> Draft {
         self.draft();
         self.draft.into_inner().unwrap_or_else(|| unreachable!("it was made above"))
     }
 
-    /// What bears on each relationship that its own figures could turn: a tree, a series over time and
-    /// what was cut apart stay what they are.
+    /// Returns the surroundings of each relationship that its own figures could turn. Trees, time
+    /// series and relationships with a veto are excluded.
     pub(crate) fn around(&self) -> BTreeMap<String, Around> {
         let mut found = BTreeMap::new();
         let held = self.held_by_id();
@@ -343,11 +349,11 @@ impl<'m> State<'m> {
             let name = &relationship.name;
             let veto = self.restrictions.vetoes.get(name);
             let cut = veto.is_some_and(|(id, _)| *id != VetoId::TooLarge);
-            // What others hold the id of is embedded nowhere.
+            // An entity whose ids others store is never embedded.
             let holders = held.get(relationship.child.as_str());
             let held = holders.is_some_and(|all| all.iter().any(|other| other != name));
             let is_tree = access::is_tree(relationship);
-            // What is shared and changes stays apart, whatever its figures.
+            // A shared child that changes is never embedded, whatever its figures are.
             if is_tree || cut || held || self.changed(relationship).is_some() {
                 continue;
             }
@@ -370,12 +376,12 @@ impl<'m> State<'m> {
         }
     }
 
-    /// The relationships that an entity has a part in.
+    /// Returns the relationships of an entity.
     fn of(&self, entity: &str) -> impl Iterator<Item = &'m Relationship> + use<'m> {
         self.of.get(entity).cloned().unwrap_or_default().into_iter()
     }
 
-    /// Decides a relationship after those below it, which make its children larger.
+    /// Decides a relationship after those below it, because these make its children larger.
     fn decide(&mut self, relationship: &'m Relationship, above: &mut Vec<String>) {
         if self.made.contains_key(&relationship.name) || above.contains(&relationship.name) {
             return;
@@ -389,7 +395,7 @@ impl<'m> State<'m> {
         above.pop();
         let child =
             (self.part_bytes(relationship, Rank::Mean), self.part_bytes(relationship, Rank::P99));
-        // Other lists of the parent are weighed against this one afterwards, when all are known.
+        // Other lists of the parent are considered later, when all are known.
         let parent = self
             .own_bytes(&relationship.parent, Rank::P99, &relationship.name)
             .saturating_add(size::element(relationship.role(), 0));
@@ -437,7 +443,7 @@ impl<'m> State<'m> {
         if let Some(pattern) = stored {
             made.patterns = vec![pattern.clone()];
         } else if veto.is_some_and(|(id, _)| *id == VetoId::OtherHome) {
-            // It lives in another parent, and holds the id of this one there.
+            // Another parent embeds the child, which stores the id of this parent there.
             made.patterns = vec![Pattern::ParentInChild];
             made.remarks.clear();
         }
@@ -469,7 +475,7 @@ impl<'m> State<'m> {
         self.made.insert(relationship.name.clone(), decision);
     }
 
-    /// Takes away what is ruled out of the patterns of a relationship.
+    /// Removes ruled-out patterns from a relationship.
     fn restrict_patterns(&self, decision: &mut Decision) {
         let name = &decision.relationship.clone();
         if let Some((keeps_figures, because)) = self.restrictions.no_summary.get(name) {
@@ -495,8 +501,8 @@ impl<'m> State<'m> {
         relationship_patterns::drop_needless_copies(self.model, decision);
     }
 
-    /// Bytes of an entity's declared fields, its id, and the ids and copies it holds for other relationships
-    /// than one.
+    /// Returns the size of an entity's declared fields, its id, and its ids and copies for other
+    /// relationships. The relationship `without` is excluded.
     fn own_bytes(&self, entity: &str, rank: Rank, without: &str) -> u64 {
         let Some(entity) = self.model.entity(entity) else { return size::DOCUMENT_OVERHEAD };
         let fields = declared(entity);
@@ -510,8 +516,8 @@ impl<'m> State<'m> {
         own.saturating_add(held)
     }
 
-    /// Bytes of what an entity holds for a relationship that is not embedded: an id or a list of them, with
-    /// the copies beside it.
+    /// Returns the size of the fields that an entity has for a referenced relationship: an id or a
+    /// list of ids, with copies.
     fn held(&self, entity: &str, r: &Relationship, decision: &Decision, rank: Rank) -> u64 {
         if decision.choice != Some(Choice::Reference) {
             return 0;
@@ -556,7 +562,7 @@ impl<'m> State<'m> {
         }
     }
 
-    /// Bytes of an entity's document with what has been decided to be embedded in it.
+    /// Returns the size of an entity's document with everything that is embedded in it so far.
     pub(crate) fn bytes(&self, entity: &str, rank: Rank, without: &str) -> u64 {
         let embedded = self
             .inside(entity)
@@ -576,7 +582,7 @@ impl<'m> State<'m> {
         self.own_bytes(entity, rank, without).saturating_add(embedded)
     }
 
-    /// Bytes of a child as a part of its parent.
+    /// Returns the size of a child that is embedded in its parent.
     fn part_bytes(&self, relationship: &Relationship, rank: Rank) -> u64 {
         let bytes = self.bytes(&relationship.child, rank, &relationship.name);
         let holders = self.of(&relationship.child).filter(|r| r.parent == relationship.child);
@@ -589,7 +595,7 @@ impl<'m> State<'m> {
         bytes.saturating_sub(if has_id { 0 } else { size::element("_id", 12) })
     }
 
-    /// What has been decided to be embedded in an entity.
+    /// Returns the relationships that are embedded in an entity so far.
     pub(crate) fn inside<'d>(
         &'d self,
         entity: &'d str,
@@ -600,7 +606,8 @@ impl<'m> State<'m> {
             .filter(|(_, decision)| decision.choice == Some(Choice::Embed))
     }
 
-    /// Entities that are part of an entity's documents, also by way of others, but for one.
+    /// Returns the entities that are embedded in an entity, directly or through others. The entity
+    /// `without` is excluded.
     fn parts(&self, entity: &str, without: &str) -> BTreeSet<&'m str> {
         let embedded = |r: &&Relationship| {
             self.made.get(&r.name).is_some_and(|made| made.choice == Some(Choice::Embed))
@@ -611,7 +618,7 @@ impl<'m> State<'m> {
         })
     }
 
-    /// Writes of what is part of a child are writes of the child.
+    /// Counts writes of entities that are embedded in a child as writes of the child.
     fn see_parts(&self, relationship: &Relationship, facts: &mut Facts) {
         let parts = self.parts(&relationship.child, &relationship.parent);
         if !parts.iter().any(|part| self.writes.contains_key(part)) {
@@ -620,7 +627,7 @@ impl<'m> State<'m> {
         let ends = [relationship.parent.as_str(), relationship.child.as_str()];
         let of = |entity: &&str| self.writes.get(*entity).into_iter().flatten().copied();
         let mut writes: Vec<&DesignWrite> = ends.iter().chain(&parts).flat_map(of).collect();
-        // One write may be of several of them.
+        // A write may touch several of these entities.
         writes.sort_by(|a, b| a.name.cmp(&b.name).then(a.place.cmp(&b.place)));
         writes.dedup_by(|a, b| std::ptr::eq(*a, *b));
         let written = derive::written(writes.iter().copied(), relationship, &parts);
@@ -629,7 +636,7 @@ impl<'m> State<'m> {
         facts.atomic = Some(written.atomic || relationship.invariant.is_some());
     }
 
-    /// Which write changes a child that is shared, and why it is not embedded then.
+    /// Returns why a shared child is not embedded: the write that changes it.
     pub(crate) fn changed(&self, relationship: &Relationship) -> Option<String> {
         if !relationship.is_shared() {
             return None;
@@ -651,7 +658,7 @@ impl<'m> State<'m> {
         ))
     }
 
-    /// Entities that others hold ids of, with the relationships that do.
+    /// Returns the entities whose ids others store, with the relationships that do so.
     pub(crate) fn held_by_id(&self) -> BTreeMap<&str, Vec<&str>> {
         let by_id = |pattern: &Pattern| {
             matches!(
@@ -670,8 +677,11 @@ impl<'m> State<'m> {
     }
 }
 
-/// Whether a write changes children: it sets fields of theirs, or says of no field that it sets it, or takes
-/// one away from parents that stay.
+/// Whether a write changes children. It does so in three cases:
+///
+/// - It sets fields of theirs.
+/// - It updates children without saying which fields it sets.
+/// - It removes a child from parents that stay.
 fn changes(write: &DesignWrite, relationship: &Relationship) -> bool {
     let (parent, child) = (&relationship.parent, &relationship.child);
     let sets = write.sets.is_empty() || write.sets.iter().any(|(entity, _)| entity == child);

@@ -1,5 +1,5 @@
-//! The finished design speaks for or against what was decided: failing checks, lifetimes and costs (CK-12, CK-13, DP-2,
-//! DM-07.2).
+//! Reviews the finished design for failing checks, lifetimes and costs (CK-12, CK-13, DP-2,
+//! DM-07.2). The results may change decisions.
 
 use std::collections::BTreeSet;
 
@@ -14,12 +14,12 @@ use crate::layout::checks::CheckId;
 use super::draft::Draft;
 use super::resolve::{Restriction, State, VetoId};
 
-/// Something that is wrong with a design.
+/// A failure of a design.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Failure {
-    /// An item of the check-list fails for a read, a write or a collection.
+    /// A checklist item fails for a read, a write or a collection.
     Check(CheckId, String),
-    /// Documents of an entity cannot go when they should: parts of them are to be kept for longer.
+    /// Documents of an entity cannot expire in time, because embedded entities must be kept longer.
     Lifetime(String),
 }
 
@@ -32,7 +32,7 @@ impl Failure {
     }
 }
 
-/// What is wrong with a design.
+/// Returns the failures of a design.
 fn failures(model: &DesignModel, draft: &Draft) -> BTreeSet<Failure> {
     let checks = draft.checks.iter().filter(|check| check.holds == Some(false));
     let failing = checks
@@ -45,11 +45,13 @@ fn failures(model: &DesignModel, draft: &Draft) -> BTreeSet<Failure> {
     failing.chain(stays.map(|entity| Failure::Lifetime(entity.name.clone()))).collect()
 }
 
-/// The most relationships of a design that are tried the other way: each is a design of its own.
+/// The maximum number of relationships that are tried as references. Each attempt computes a
+/// complete design.
 const MOST_TRIED: usize = 24;
 
-/// What is embedded and may be the reason for a failure is tried as a reference. It turns where more is right then
-/// than wrong; else the design says why it stays.
+/// Tries embedded relationships that may cause a failure as references. If this removes more
+/// failures than it adds, the relationship is referenced. Otherwise the design says why it stays
+/// embedded.
 pub(super) fn failing(state: &State<'_>, found: &mut Vec<Restriction>) {
     let draft = state.draft();
     let before = failures(state.model, draft);
@@ -88,14 +90,14 @@ pub(super) fn failing(state: &State<'_>, found: &mut Vec<Restriction>) {
     }
 }
 
-/// Whether a failure may be due to a relationship that is embedded.
+/// Whether an embedded relationship may cause a failure.
 fn is_suspect(model: &DesignModel, draft: &Draft, decision: &Decision, failure: &Failure) -> bool {
     let child = model.entity(&decision.child);
     match failure {
         Failure::Check(CheckId::Indexes, read) => {
             model.reads.iter().any(|r| r.name == *read && r.from == decision.child)
         }
-        // A unique index on a part rules out a shard key that it does not lead.
+        // A unique index on an embedded field excludes all shard keys that are not its prefix.
         Failure::Check(CheckId::ShardKeys, collection) => {
             let home = draft.collections.iter().find(|c| c.name == *collection);
             home.is_some_and(|home| home.entity == decision.parent)
@@ -109,11 +111,11 @@ fn is_suspect(model: &DesignModel, draft: &Draft, decision: &Decision, failure: 
     }
 }
 
-/// Embedding is given up where the table of costs has references better in every operation: no more documents, and
-/// less than half of the bytes, of lists that are large.
+/// Embedding is given up if references are better in every operation. They must need no more
+/// documents, and less than half of the bytes. The list must be large.
 const DEARER: f64 = 2.0;
 
-/// What is embedded although references would move less in every operation.
+/// Finds embedded relationships for which references would move less data in every operation.
 pub(super) fn dearer(state: &State<'_>, found: &mut Vec<Restriction>) {
     for decision in &state.draft().decisions {
         let [chosen, others @ ..] = decision.alternatives.as_slice() else { continue };
@@ -158,7 +160,7 @@ fn bytes(way: &Alternative) -> f64 {
     way.per_second(false, of) + way.per_second(true, of)
 }
 
-/// Whether each operation takes no more documents and bytes one way than another.
+/// Whether no operation needs more documents or bytes with one alternative than with the other.
 fn is_never_dearer(way: &Alternative, other: &Alternative) -> bool {
     way.operations.len() == other.operations.len()
         && way.operations.iter().zip(&other.operations).all(|(a, b)| {

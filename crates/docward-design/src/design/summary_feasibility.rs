@@ -1,5 +1,5 @@
-//! What a parent keeps of its children is written by functions: a preview, a count, sums. Where none can
-//! write it, it is not kept, and the check-list says what that costs (PT-computed.1, CK-11).
+//! Generated functions keep previews, counts and sums in the parent up to date. If no function can
+//! do so, the parent does not store them, and the checklist states the cost (PT-computed.1, CK-11).
 
 use crate::decide::decision::Decision;
 use crate::decide::pattern::Pattern;
@@ -8,7 +8,7 @@ use crate::layout::fields::{Layout, is_embedded};
 
 use super::resolve::{Restriction, State};
 
-/// What no function would write.
+/// Finds previews, counts and sums that no function can keep up to date.
 pub(super) fn unmaintainable(state: &State<'_>, found: &mut Vec<Restriction>) {
     let decisions = state.decisions();
     let keeps = |decision: &&Decision| decision.patterns.iter().any(Pattern::is_summary);
@@ -25,7 +25,8 @@ pub(super) fn unmaintainable(state: &State<'_>, found: &mut Vec<Restriction>) {
     }));
 }
 
-/// Why a parent does not keep what it would keep, and whether counts and sums stay; `None` where it keeps all.
+/// Returns why a parent does not store a summary, and whether counts and sums stay. Returns `None`
+/// if it stores everything.
 fn unwritten(layout: &Layout<'_>, decision: &Decision) -> Option<(bool, String)> {
     let Decision { parent, child, .. } = decision;
     if is_element(layout, decision) {
@@ -45,8 +46,8 @@ fn unwritten(layout: &Layout<'_>, decision: &Decision) -> Option<(bool, String)>
     Some((false, because))
 }
 
-/// Whether children name a parent that one filter finds in a list by its id: an element of a list that is
-/// whole, in a document of its own.
+/// Whether one filter can find the parent as a list element, by the id that its children store. The
+/// list must be complete and in a separate document.
 fn is_element(layout: &Layout<'_>, decision: &Decision) -> bool {
     let embeds = |d: &&Decision| d.choice == Some(Choice::Embed) && d.child == decision.parent;
     let mut homes = layout.decisions.iter().filter(embeds);
@@ -64,7 +65,7 @@ fn is_element(layout: &Layout<'_>, decision: &Decision) -> bool {
             .all(|entity| !is_embedded(layout, entity) && !is_series(layout, entity))
 }
 
-/// Why nothing that a document would keep of its children follows them.
+/// Returns why nothing could keep data about the children up to date in any document.
 fn unfollowed(layout: &Layout<'_>, decision: &Decision) -> Option<String> {
     let Decision { parent, child, .. } = decision;
     let single = decision.facts.children.max <= 1;
@@ -89,13 +90,14 @@ fn unfollowed(layout: &Layout<'_>, decision: &Decision) -> Option<String> {
     }
 }
 
-/// Whether a rough count is kept of children that do not name their parent.
+/// Whether an approximate count covers children that do not store the id of their parent.
 fn is_rough(decision: &Decision) -> bool {
     decision.patterns.first() != Some(&Pattern::ParentInChild)
         && decision.patterns.iter().any(|p| matches!(p, Pattern::Approximation { .. }))
 }
 
-/// Whether one filter names an entity's documents: they are a collection, or objects in one.
+/// Whether a filter can find an entity's documents: they have a collection, or are objects in such
+/// a document.
 fn has_place(layout: &Layout<'_>, entity: &str, depth: usize) -> bool {
     if !is_embedded(layout, entity) {
         return !is_series(layout, entity);

@@ -1,4 +1,4 @@
-//! The loop over the constraints ends, and their order in the list does not matter.
+//! Tests that the loop over the constraints ends, and that their order does not matter.
 
 use std::fmt::Write as _;
 
@@ -14,7 +14,7 @@ const GALLERY: [&str; 7] = [
     include_str!("../../../../examples/models/social.yaml"),
 ];
 
-/// Words that several posts share, and that change with them.
+/// Words that several posts share and that change with them.
 const SHARED: &str = "entities:
   post: {count: 9k, lifecycle: {growth: 1k/year, kept: forever}, fields: {title: string}}
   tag: {count: 9k, lifecycle: {growth: 1k/year, kept: forever}, fields: {word: string}}
@@ -27,7 +27,7 @@ writes:
   edit: {update: [post, tag], sets: [post.title, tag.word], rate: 1/h}
 ";
 
-/// Entities that are each a part of the one before.
+/// A model whose entities are each embedded in the one before.
 fn deep() -> String {
     let mut text = "entities:\n".to_owned();
     for i in 0..9 {
@@ -45,11 +45,11 @@ fn deep() -> String {
     text + "writes:\n  w: {insert: [e0, e1, e2, e3, e4, e5, e6, e7, e8], rate: 1/min}\n"
 }
 
-/// Models that are generated, and orders of the list that each is tried with.
+/// The number of generated models, and of orders of the list for each.
 const GENERATED: u64 = 320;
 const ORDERS: u64 = 4;
 
-/// Numbers that look random and are the same every time.
+/// Pseudorandom numbers that are the same in every run.
 struct Dice(u64);
 
 impl Dice {
@@ -64,7 +64,7 @@ impl Dice {
     }
 }
 
-/// A model of a few entities that are tangled, shared, large, short-lived, sorted and counted.
+/// Returns a model of a few entangled entities: shared, large, short-lived, sorted and counted.
 fn generated(seed: u64) -> String {
     let mut dice = Dice(seed.wrapping_mul(7919).wrapping_add(17));
     let entities = 3 + dice.below(7);
@@ -176,10 +176,10 @@ fn every_round_rules_something_out_so_the_loop_ends() {
     let mut most = 0;
     for model in models() {
         let (rounds, state) = resolved(&model, &bounds, &stored, &CONSTRAINTS);
-        // A veto, a lost summary, two shorter previews and a remark for each relationship.
+        // Each relationship has at most a veto, a lost summary, two shorter previews and a remark.
         assert!(rounds <= 5 * model.relationships.len(), "{rounds} rounds: {model:#?}");
         most = most.max(rounds);
-        // Nothing is left to say.
+        // No constraint applies any more.
         for constraint in &CONSTRAINTS {
             assert!(state.is_satisfied(constraint), "{}", constraint.name);
         }

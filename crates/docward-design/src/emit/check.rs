@@ -1,4 +1,5 @@
-//! The test plan as a script: in a scratch database it runs every function and says what must be true.
+//! The test plan as a script. It runs every function in a scratch database and compares the results
+//! with expectations.
 
 use bson::doc;
 use docward_model::DesignModel;
@@ -82,7 +83,7 @@ const PREPARE: &str = r#"  section = "01-collections.js and 02-indexes.js";
   }
 "#;
 
-/// The shell waits for the last value of a script.
+/// Ends the script with a value that the shell waits for.
 const END: &str = r#"
 async function checkAll() {
   try {
@@ -144,7 +145,7 @@ fn block(name: &str, lines: &[String]) -> String {
     text
 }
 
-/// Each validator takes its example and refuses a field of no type it knows (DM-11).
+/// Checks that each validator accepts its example and refuses a field of an unknown type (DM-11).
 fn validators(model: &DesignModel, plans: &Plans<'_>) -> Vec<String> {
     let mut lines = Vec::new();
     for collection in &plans.design.collections {

@@ -1,5 +1,5 @@
-//! One example document for each collection: always the same, of the planned types, and true to itself
-//! (counts agree with lists, sums with what is summed).
+//! Generates one example document for each collection. The document is always the same, has the
+//! planned types and is consistent: counts match lists, and sums match the summed values.
 
 use bson::oid::ObjectId;
 use bson::spec::BinarySubtype;
@@ -11,18 +11,19 @@ use crate::declared::dates::HOUR;
 use crate::declared::field_plan::{Origin, Planned};
 use crate::layout::collection::{CollectionPlan, Purpose};
 
-/// Elements of a list.
+/// The number of elements of a list.
 const ELEMENTS: u64 = 2;
 
-/// Milliseconds of a minute.
+/// Milliseconds per minute.
 const MINUTE: usize = 60_000;
 
-/// The example of a collection.
+/// Returns the example of a collection.
 pub fn example(model: &DesignModel, collection: &CollectionPlan) -> Document {
     Maker { model, fresh: false }.document(collection)
 }
 
-/// The day examples are of, in milliseconds: the model's, or the first of 2026.
+/// Returns the day of the examples in milliseconds: the date of the model, or the first day of
+/// 2026.
 pub(crate) fn day(model: &DesignModel) -> i64 {
     let (year, month, day) = model.as_of.unwrap_or((2026, 1, 1));
     jiff::civil::Date::new(year, month, day)
@@ -31,11 +32,11 @@ pub(crate) fn day(model: &DesignModel) -> i64 {
         .map_or(1_767_225_600_000, |at| at.timestamp().as_millisecond())
 }
 
-/// Makes documents and parts of them.
+/// Generates documents and parts of them.
 #[derive(Clone, Copy)]
 pub(crate) struct Maker<'m> {
     pub(crate) model: &'m DesignModel,
-    /// As it is when it is new: no children yet, counts of 0.
+    /// Whether documents are new: without children, and with counts of 0.
     pub(crate) fresh: bool,
 }
 
@@ -53,7 +54,7 @@ impl Maker<'_> {
         made
     }
 
-    /// Readings of a bucket lie in its period, a minute apart (GC-50).
+    /// Places the readings of a bucket in its period, one minute apart (GC-50).
     fn within(&self, made: &mut Document, bucket: &Bucket, fields: &[Planned]) {
         let morning = day(self.model) + 9 * HOUR;
         let Ok(readings) = made.get_array_mut("readings") else { return };
@@ -68,7 +69,7 @@ impl Maker<'_> {
             Window::Day => day(self.model),
             Window::Hour | Window::Events(_) => morning,
         };
-        // The beginning stands before the end, where there is one.
+        // The start field precedes the end field, if there is one.
         let is_period = |field: &&Planned| {
             field.origin == Origin::Pattern("bucket") && field.kind == BsonType::Date
         };
@@ -77,7 +78,7 @@ impl Maker<'_> {
         }
     }
 
-    /// An object of these fields; `number` makes siblings differ.
+    /// Returns an object with these fields. `number` makes siblings differ.
     pub(crate) fn object(
         &self,
         fields: &[Planned],
@@ -87,7 +88,7 @@ impl Maker<'_> {
     ) -> Document {
         let mut made = Document::new();
         let kinds = entity.filter(|entity| !entity.variants.is_empty());
-        // Of several kinds the first is shown.
+        // The example has the first of several kinds.
         let other = |name: &str| {
             kinds.is_some_and(|entity| {
                 let of_first = entity.variants[0].fields.iter().any(|f| f.name == name);
@@ -142,13 +143,13 @@ impl Maker<'_> {
         })
     }
 
-    /// The current version of the shape of an entity.
+    /// Returns the current version of the shape of an entity.
     fn shape(&self, entity: &str) -> i32 {
         let version = self.model.entity(entity).and_then(|entity| entity.shape_version);
         version.unwrap_or(1) as i32
     }
 
-    /// The entity that is embedded or shown.
+    /// Returns the entity that is embedded or previewed.
     fn child(&self, origin: &Origin) -> Option<&Entity> {
         match origin {
             Origin::Embedded(name) | Origin::Preview(name) => {
@@ -158,7 +159,7 @@ impl Maker<'_> {
         }
     }
 
-    /// Names and values of fields that are in a list, not beside it.
+    /// Returns names and values of the fields that are stored in the attribute list.
     fn attributes(&self, field: &Planned, beside: &[Planned], owner: &str) -> Bson {
         let entity = self.model.entity(owner);
         let listed = entity.into_iter().flat_map(|entity| {
@@ -177,7 +178,7 @@ impl Maker<'_> {
 
     fn list(&self, field: &Planned) -> Bson {
         let length = field.items.map_or(ELEMENTS, |items| items.max.min(ELEMENTS));
-        // The newest first, where the newest are shown.
+        // A preview has the newest child first.
         let falls = matches!(field.origin, Origin::Preview(_));
         let numbers = (0..length).map(|i| if falls { length - 1 - i } else { i });
         let child = self.child(&field.origin);
@@ -192,7 +193,8 @@ impl Maker<'_> {
         Bson::Array(items.collect())
     }
 
-    /// Counts and sums over the children that are shown beside them, or over two.
+    /// Returns a count or sum over the children in the same document, or over two children if there
+    /// are none.
     fn computed(
         &self,
         field: &Planned,
@@ -214,7 +216,7 @@ impl Maker<'_> {
             return Some(Bson::Int64(children as i64));
         }
         let child = self.model.entity(&self.model.relationship(relationship)?.child)?;
-        // The role may stand in front.
+        // The name may begin with the role.
         let summed = child.fields.iter().filter(|f| parts.ends_with(&words::split(&f.name)));
         let summed = summed.max_by_key(|f| f.name.len())?;
         let sum: i64 = (0..children).map(|i| hundredths(&summed.name, summed.kind, i)).sum();
@@ -264,9 +266,9 @@ impl Maker<'_> {
     }
 }
 
-/// The id of the n-th document of an entity: the same wherever it is referred to.
+/// Returns the id of the n-th document of an entity. References to the document use the same id.
 pub(crate) fn id(entity: &str, number: u64) -> ObjectId {
-    // Any spread of names over numbers will do; this one is FNV-1a.
+    // Any hash of the name would do; this is FNV-1a.
     let hash = entity.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
         (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
     });
@@ -277,7 +279,7 @@ pub(crate) fn id(entity: &str, number: u64) -> ObjectId {
     ObjectId::from_bytes(bytes)
 }
 
-/// A number in hundredths, plausible for its name.
+/// Returns a number in hundredths that is plausible for its name.
 fn hundredths(name: &str, kind: BsonType, number: u64) -> i64 {
     let number = number as i64;
     let last = words::split(name).pop().unwrap_or_default();
@@ -334,7 +336,7 @@ fn text(name: &str, number: u64) -> String {
     }
 }
 
-/// The count and statistics of a bucket are those of its readings.
+/// Sets the count and statistics of a bucket to match its readings.
 fn agree(bucket: &mut Document, fields: &[Planned]) {
     let Ok(readings) = bucket.get_array("readings").cloned() else { return };
     bucket.insert("count", readings.len() as i32);

@@ -1,21 +1,21 @@
-//! BSON as mongosh takes it. Values that a function is given are written as they are: they are of the
-//! BSON type JavaScript, an expression over the function's parameters.
+//! Formats BSON as JavaScript for mongosh. A value of the BSON type JavaScript stands for an
+//! expression over the parameters of a function, and is written as it is.
 
 use bson::{Bson, Document};
 use docward_model::shell::{key, quote};
 
-/// The key that spreads an object into the one around it: `{ ...comment, postId }`.
+/// A key that spreads an object into the one around it: `{ ...comment, postId }`.
 pub const SPREAD: &str = "...";
 
-/// A line that is longer than this is broken.
+/// Longer lines are broken.
 const WIDTH: usize = 88;
 
-/// An expression over a function's parameters, such as `comment.text`.
+/// Returns an expression over a function's parameters, such as `comment.text`.
 pub(crate) fn given(expression: impl Into<String>) -> Bson {
     Bson::JavaScriptCode(expression.into())
 }
 
-/// A value, indented by so many spaces where it needs several lines.
+/// Formats a value. Further lines are indented by `indent` spaces.
 pub fn value(value: &Bson, indent: usize) -> String {
     match value {
         Bson::Document(document) => object(document, indent),
@@ -27,7 +27,7 @@ pub fn value(value: &Bson, indent: usize) -> String {
     }
 }
 
-/// An object.
+/// Formats an object.
 pub fn object(document: &Document, indent: usize) -> String {
     let parts = document.iter().map(|(name, value)| member(name, value, indent + 2)).collect();
     enclosed("{", parts, "}", indent)
@@ -41,7 +41,7 @@ fn member(name: &str, value: &Bson, indent: usize) -> String {
     }
 }
 
-/// In one line when it fits, else one line each.
+/// Formats parts in one line if they fit, otherwise in one line each.
 pub(crate) fn enclosed(open: &str, parts: Vec<String>, close: &str, indent: usize) -> String {
     if parts.is_empty() {
         return format!("{open}{close}");
@@ -63,7 +63,7 @@ fn scalar(value: &Bson) -> String {
         Bson::Null => "null".to_owned(),
         Bson::Int32(number) => number.to_string(),
         Bson::Int64(number) => format!("NumberLong({})", quote(&number.to_string())),
-        // mongosh stores a whole number as an int, whatever it is written like.
+        // mongosh stores any whole number as an int, even if it is written as `1.0`.
         Bson::Double(number) if number.fract() == 0.0 => format!("Double({number})"),
         Bson::Double(number) => number.to_string(),
         Bson::Decimal128(number) => format!("NumberDecimal({})", quote(&number.to_string())),
@@ -80,12 +80,12 @@ fn scalar(value: &Bson) -> String {
         Bson::MinKey => "MinKey()".to_owned(),
         Bson::MaxKey => "MaxKey()".to_owned(),
         Bson::JavaScriptCode(code) => code.clone(),
-        // Nothing else is ever made here.
+        // The generator creates no other types.
         other => other.to_string(),
     }
 }
 
-/// Words that cannot name a parameter, and the parameter that is always there.
+/// Reserved words, and the parameter that every function has.
 const WORDS: &[&str] = &[
     "arguments",
     "await",
@@ -139,8 +139,8 @@ const WORDS: &[&str] = &[
     "yield",
 ];
 
-/// Names that the functions have for what they make on their way, and for each other's help. A parameter of
-/// such a name would hide behind it, or hide it.
+/// Names that generated functions use for variables and for helper functions. A parameter with the
+/// same name would shadow them or be shadowed.
 const OWN: &[&str] = &[
     "_id", "above", "added", "after", "all", "archived", "attempt", "before", "changes", "counted",
     "current", "deepest", "document", "done", "edge", "element", "error", "found", "from", "gone",
@@ -150,10 +150,11 @@ const OWN: &[&str] = &[
     "update", "upgraded", "value", "was", "whole",
 ];
 
-/// What names begin with that functions make of names of the model: `ofCustomerId`, `inBookReader`.
+/// Prefixes of the names that functions derive from names of the model: `ofCustomerId`,
+/// `inBookReader`.
 const DERIVED: &[&str] = &["in", "of"];
 
-/// A name for a parameter made of a name of the model: `postId`, `class_`.
+/// Returns a parameter name that is derived from a name of the model: `postId`, `class_`.
 pub(crate) fn parameter(name: &str) -> String {
     let parts = docward_model::words::split(name);
     let mut made = String::new();
@@ -171,7 +172,7 @@ pub(crate) fn parameter(name: &str) -> String {
     made
 }
 
-/// A name for a function: `addPostComment`.
+/// Returns a function name: `addPostComment`.
 pub(crate) fn function(parts: &[&str]) -> String {
     let parts: Vec<String> =
         parts.iter().flat_map(|part| docward_model::words::split(part)).collect();
@@ -190,7 +191,7 @@ fn capital(word: &str) -> String {
     }
 }
 
-/// What reads a member of an object: `comment.text`, `comment["first name"]`.
+/// Returns the expression for a member of an object: `comment.text`, `comment["first name"]`.
 pub(crate) fn member_of(object: &str, name: &str) -> String {
     let bare = key(name) == name;
     if bare { format!("{object}.{name}") } else { format!("{object}[{}]", quote(name)) }

@@ -1,11 +1,11 @@
-//! Pictures as Mermaid text: the model before, the collections after.
+//! Diagrams in Mermaid: the model before, and the collections after.
 
 use docward_model::{BsonType, DesignModel, EntityField, Relationship};
 
 use crate::declared::field_plan::{Origin, Planned};
 use crate::layout::plan::Design;
 
-/// Entities and how they belong together.
+/// Returns a diagram of the entities and their relationships.
 pub(super) fn model(model: &DesignModel) -> String {
     let mut text = String::from("erDiagram\n");
     for relationship in &model.relationships {
@@ -37,7 +37,7 @@ pub(super) fn model(model: &DesignModel) -> String {
     text
 }
 
-/// Collections, with what is embedded, copied and kept in them.
+/// Returns a diagram of the collections with embedded, copied and computed fields.
 pub(super) fn design(design: &Design) -> String {
     let mut text = String::from("erDiagram\n");
     for collection in &design.collections {
@@ -65,7 +65,7 @@ pub(super) fn design(design: &Design) -> String {
     text
 }
 
-/// Lines of a box; objects inside get boxes of their own.
+/// Adds the lines of a box. Nested objects get their own boxes.
 fn fields(owner: &str, of: &[Planned], lines: &mut Vec<String>, text: &mut String) {
     for field in of {
         let kind = match (field.kind, field.element) {
@@ -114,7 +114,7 @@ fn declared(field: &EntityField) -> String {
     }
 }
 
-/// The name of a box, in quotes: any letter but those may stand in it.
+/// Returns the quoted name of a box. It may contain any other character.
 fn name(text: &str) -> String {
     quoted(text)
 }
@@ -125,7 +125,7 @@ fn quoted(text: &str) -> String {
     format!("\"{}\"", clean.replace('`', ""))
 }
 
-/// The name of a line: letters, digits and underscores.
+/// Returns the name of a line, which has only letters, digits and underscores.
 fn word(text: &str) -> String {
     let made: String = text.chars().map(|c| if c.is_alphanumeric() { c } else { '_' }).collect();
     if made.starts_with(|c: char| c.is_alphabetic() || c == '_') {

@@ -1,5 +1,5 @@
-//! What a design is delivered as: scripts for mongosh, validators, functions for every pattern, a check that
-//! runs them all, pictures and a page that explains them. Text only; nothing is written here.
+//! The files of a design: mongosh scripts, validators, functions for every pattern, a check that
+//! runs them all, diagrams and a README. This module only returns text and writes no files.
 
 mod check;
 pub mod example;
@@ -23,7 +23,7 @@ use crate::layout::plan::Design;
 use crate::layout::validator::validator;
 use crate::model_file::quantity;
 
-/// Every file of a design: its path and its text.
+/// Returns every file of a design: its path and its text.
 pub fn files(model: &DesignModel, design: &Design, profile: ProfileName) -> Vec<(String, String)> {
     let plans = Plans::new(model, design, profile);
     let scripts = scripts(model, design, profile);
@@ -53,7 +53,8 @@ pub fn files(model: &DesignModel, design: &Design, profile: ProfileName) -> Vec<
     files
 }
 
-/// A collection's name as that of a file: names may hold what paths must not.
+/// Returns a file name for a collection. Collection names may contain characters that paths must
+/// not.
 fn file_name(name: &str) -> String {
     let made: String = name
         .chars()
@@ -62,18 +63,18 @@ fn file_name(name: &str) -> String {
     if made.starts_with('.') { format!("_{made}") } else { made }
 }
 
-/// Relaxed extended JSON, indented.
+/// Returns relaxed Extended JSON with indentation.
 fn json(document: &Document) -> String {
     let value = Bson::from(document.clone()).into_relaxed_extjson();
     format!("{value:#}\n")
 }
 
-/// The first lines of every script.
+/// Returns the first lines of every script.
 fn heading(text: &str) -> String {
     wrapped(text, 96).into_iter().map(|line| format!("// {line}\n")).collect()
 }
 
-/// The database a script works in.
+/// Returns the line that selects the database of a script.
 fn database(design: &Design) -> String {
     format!(
         "var database = typeof database === \"string\" ? database : {};\n",
@@ -118,7 +119,7 @@ function createOrChange(db, name, options) {
 }
 "#;
 
-/// What a collection is created with.
+/// Returns the options for creating a collection.
 pub fn options(model: &DesignModel, collection: &CollectionPlan) -> Document {
     let mut made = Document::new();
     if let Purpose::TimeSeries { time, meta, granularity } = &collection.purpose {
@@ -173,7 +174,7 @@ fn indexes(model: &DesignModel, design: &Design) -> String {
     text
 }
 
-/// A time after which documents go can be changed while the index is there.
+/// Updates the expiry time of an existing index.
 const EXPIRING: &str = r#"
 function expiring(name, keys, options) {
   try {
@@ -186,7 +187,7 @@ function expiring(name, keys, options) {
 }
 "#;
 
-/// Keys and options of an index, as `createIndex` takes them.
+/// Returns the keys and options of an index for `createIndex`.
 pub fn index_of(index: &IndexPlan) -> (Document, Document) {
     let keys = index
         .keys
@@ -206,7 +207,7 @@ pub fn index_of(index: &IndexPlan) -> (Document, Document) {
     (keys, options)
 }
 
-/// Why the server would not take an index.
+/// Returns why the server would refuse an index.
 fn not_here(
     model: &DesignModel,
     collection: &CollectionPlan,

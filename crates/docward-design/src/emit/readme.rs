@@ -1,4 +1,4 @@
-//! The page that explains the files and the decisions behind them.
+//! The README, which explains the files and the decisions behind them.
 
 use docward_model::DesignModel;
 
@@ -81,7 +81,7 @@ pub(super) fn page(
     text
 }
 
-/// What is different on a sharded cluster.
+/// Describes the differences on a sharded cluster.
 fn on_shards(model: &DesignModel, design: &Design, scripts: &[Script]) -> String {
     if design.collections.iter().all(|collection| collection.shard.is_none()) {
         return String::new();
@@ -123,7 +123,7 @@ fn on_shards(model: &DesignModel, design: &Design, scripts: &[Script]) -> String
     text
 }
 
-/// The options of the clients (ALG-3), or what to declare for them.
+/// Describes the options of the clients (ALG-3), or what to declare for them.
 fn client_pools(model: &DesignModel) -> String {
     let heading = "\n## Pools of the clients\n\n";
     match pools(model) {
@@ -168,7 +168,7 @@ fn capital(text: &str) -> String {
     letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
 }
 
-/// Text that does not end a cell of a table.
+/// Escapes text for a table cell.
 fn cell(text: &str) -> String {
     text.replace('|', "\\|").replace('\n', " ")
 }

@@ -1,5 +1,5 @@
-//! Shard keys and zones as a script (SK-9 to SK-11). It was written by the documentation of `mongos`; on
-//! anything else it does nothing and says so.
+//! Shard keys and zones as a script (SK-9 to SK-11). It follows the documentation of `mongos` and
+//! was not run on a cluster. On any other deployment it prints a message and does nothing.
 
 use bson::{Bson, Document};
 use docward_model::shell::{key, quote};
@@ -100,7 +100,7 @@ fn one(collection: &CollectionPlan, plan: &ShardPlan) -> String {
     }
     text.push_str(&format!("  {call}\n"));
     for zone in &plan.zones {
-        // From the least to the greatest of everything that begins with the zone's value.
+        // The zone ranges from the lowest to the highest key that begins with the zone's value.
         let bound = |end: Bson| {
             let mut made = Document::new();
             for (i, (name, _)) in plan.key.fields.iter().enumerate() {
@@ -119,7 +119,7 @@ fn one(collection: &CollectionPlan, plan: &ShardPlan) -> String {
     text
 }
 
-/// A name inside of a template.
+/// Escapes a name for a template literal.
 fn escaped(name: &str) -> String {
     name.replace('\\', "\\\\").replace('`', "\\`").replace("${", "\\${")
 }

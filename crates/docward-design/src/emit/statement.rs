@@ -1,12 +1,12 @@
-//! Statements that keep a pattern true, as data and as functions for mongosh. What a function is given
-//! stands in the data as a value of the BSON type JavaScript: an expression over its parameters.
+//! Statements that keep a pattern correct, as data and as mongosh functions. In the data, a
+//! function argument is a value of the BSON type JavaScript: an expression over the parameters.
 
 use bson::{Bson, Document};
 use docward_model::shell::quote;
 
 use crate::emit::js;
 
-/// What is called on a collection.
+/// A method of a collection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[expect(missing_docs, reason = "the names are the shell's")]
 pub enum Method {
@@ -26,7 +26,7 @@ pub enum Method {
 }
 
 impl Method {
-    /// The name in mongosh.
+    /// Returns the name in mongosh.
     pub fn name(self) -> &'static str {
         match self {
             Self::InsertOne => "insertOne",
@@ -46,18 +46,18 @@ impl Method {
     }
 }
 
-/// One call.
+/// A call of a collection method.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Statement {
     /// The collection.
     pub collection: String,
-    /// What is called.
+    /// The method.
     pub method: Method,
-    /// What it is given, in order: a document, a filter and an update, a pipeline, options.
+    /// The arguments in order: a document, a filter and an update, a pipeline, options.
     pub arguments: Vec<Bson>,
-    /// What is called on the cursor: `sort`, `limit`.
+    /// The calls on the cursor: `sort`, `limit`.
     pub cursor: Vec<(&'static str, Bson)>,
-    /// Fields of the shard key that its filter does not name: they are looked up first.
+    /// Fields of the shard key that are missing in the filter. The function looks them up first.
     pub key: Vec<String>,
 }
 
@@ -99,8 +99,8 @@ impl Statement {
         self
     }
 
-    /// Lets the shard key of a collection be looked up, where a server before 7.1 would not find the document
-    /// without it: `findOneAnd…` wants the key, `updateOne` and `replaceOne` the key or `_id`.
+    /// Makes the function look up the shard key if a server before 7.1 needs it to find the
+    /// document. `findOneAnd…` needs the key, `updateOne` and `replaceOne` need the key or `_id`.
     pub(crate) fn look_up(&mut self, key: &[(String, bool)]) {
         let Some(filter) = self.filter() else { return };
         let is_one = match self.method {
@@ -116,13 +116,13 @@ impl Statement {
         }
     }
 
-    /// Whether it inserts what it does not find.
+    /// Whether the statement inserts a document if it finds none.
     pub(crate) fn is_upsert(&self) -> bool {
         let options = self.arguments.get(2).and_then(Bson::as_document);
         options.is_some_and(|options| options.get_bool("upsert").unwrap_or(false))
     }
 
-    /// The filter, of calls that have one.
+    /// Returns the filter, if the method has one.
     pub fn filter(&self) -> Option<&Document> {
         match self.method {
             Method::InsertOne | Method::InsertMany | Method::Aggregate => None,
@@ -130,7 +130,7 @@ impl Statement {
         }
     }
 
-    /// The update, of calls that have one: a document, or a pipeline.
+    /// Returns the update, if the method has one: a document or a pipeline.
     pub fn update_part(&self) -> Option<&Bson> {
         match self.method {
             Method::UpdateOne | Method::UpdateMany | Method::FindOneAndUpdate => {
@@ -140,7 +140,7 @@ impl Statement {
         }
     }
 
-    /// As mongosh takes it, on a database called `db`.
+    /// Returns the call in mongosh, on a database named `db`.
     pub fn shell(&self, indent: usize) -> String {
         let open = format!("db.getCollection({}).{}(", quote(&self.collection), self.method.name());
         let mut parts: Vec<String> =
@@ -163,7 +163,7 @@ impl Statement {
             [keyed] if !self.key.is_empty() => {
                 js::enclosed(&open, vec![keyed.clone()], ")", indent)
             }
-            // A single object opens in the line of the call.
+            // A single object begins on the line of the call.
             [_] => format!("{open}{})", js::value(&self.arguments[0], indent)),
             _ => js::enclosed(&open, parts, ")", indent),
         };
@@ -179,7 +179,7 @@ impl Statement {
     }
 }
 
-/// Whether a condition is one value, not an operator.
+/// Whether a condition is a single value and not an operator.
 pub(crate) fn is_value(condition: Option<&Bson>) -> bool {
     match condition {
         Some(Bson::Document(operators)) => !operators.keys().any(|name| name.starts_with('$')),
@@ -194,36 +194,36 @@ pub enum Step {
     Note(String),
     /// Lines of JavaScript around the statements.
     Code(String),
-    /// A statement whose result is not looked at.
+    /// A statement whose result is ignored.
     Run(Statement),
     /// A statement whose result has a name.
     Let(&'static str, Statement),
-    /// A statement whose result is the function's.
+    /// A statement whose result the function returns.
     Return(Statement),
-    /// Tried again as long as another writer is first (error 11000). Results have names: the shell does not
-    /// wait for a statement in `return`, so what it refuses would not be caught.
+    /// Repeats steps while another writer wins (error 11000). Results must have names, because the
+    /// shell does not wait for a statement in `return`. An error there would not be caught.
     Retry(Vec<Step>),
-    /// What a function inside does.
+    /// The body of an inner function.
     Inside(Vec<Step>),
 }
 
-/// A function that does one thing the application does.
+/// A function for one task of the application.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Job {
-    /// Its name: `addComment`.
+    /// The name, such as `addComment`.
     pub name: String,
-    /// Its parameters behind `db`.
+    /// The parameters after `db`.
     pub parameters: Vec<String>,
-    /// What it does and why so, in sentences.
+    /// What it does and why, in sentences.
     pub does: String,
-    /// The clauses it follows.
+    /// The clauses that it follows.
     pub clauses: Vec<&'static str>,
-    /// How.
+    /// The steps.
     pub steps: Vec<Step>,
 }
 
 impl Job {
-    /// Its statements, in order.
+    /// Returns its statements in order.
     pub fn statements(&self) -> Vec<&Statement> {
         fn of<'s>(steps: &'s [Step], into: &mut Vec<&'s Statement>) {
             for step in steps {
@@ -241,8 +241,8 @@ impl Job {
         found
     }
 
-    /// As a function for mongosh. It is given the database, so the one of a session makes it part of a
-    /// transaction.
+    /// Returns the mongosh function. It takes the database as a parameter, so a caller can pass the
+    /// database of a session to make it part of a transaction.
     pub fn shell(&self) -> String {
         let mut text = String::from("/**\n");
         for line in wrapped(&self.does, 96) {
@@ -298,11 +298,11 @@ fn write(steps: &[Step], indent: usize, text: &mut String) {
     }
 }
 
-/// Text in lines of at most so many characters, broken between words.
+/// Wraps text at word boundaries.
 pub(crate) fn wrapped(text: &str, width: usize) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for word in text.split_whitespace() {
-        // What would end the comment it stands in does not.
+        // The text must not end the comment around it.
         let word = word.replace("*/", "* /");
         match lines.last_mut() {
             Some(line) if line.chars().count() + 1 + word.chars().count() <= width => {
@@ -315,23 +315,23 @@ pub(crate) fn wrapped(text: &str, width: usize) -> Vec<String> {
     lines
 }
 
-/// Functions of one file.
+/// The functions of one file.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Script {
     /// The relationship or entity.
     pub about: String,
-    /// The pattern, as in the file's name.
+    /// The pattern, as in the name of the file.
     pub pattern: &'static str,
-    /// What the file is about, in sentences.
+    /// Describes the file, in sentences.
     pub intro: String,
-    /// Its functions.
+    /// The functions.
     pub jobs: Vec<Job>,
-    /// Lines of JavaScript that run the functions in a scratch database and say what must be true.
+    /// Lines of JavaScript that run the functions in a scratch database and check the results.
     pub check: Vec<String>,
 }
 
 impl Script {
-    /// The name of the file: `post-comments-subset.js`.
+    /// Returns the name of the file: `post-comments-subset.js`.
     pub fn file(&self) -> String {
         format!("{}-{}.js", docward_model::words::split(&self.about).join("-"), self.pattern)
     }

@@ -1,4 +1,4 @@
-//! When documents and buckets of a design go to the archive or expire.
+//! Determines when documents and buckets of a design are archived or expire.
 
 use docward_model::{DesignModel, Entity};
 
@@ -9,13 +9,14 @@ use crate::declared::access;
 use crate::declared::dates::dated;
 use crate::layout::fields::Layout;
 
-/// The date by which documents of an entity, or buckets of them, go to the archive, and the seconds by
-/// which they do so later.
+/// Returns the date field by which documents of an entity, or their buckets, are archived. Also
+/// returns a delay in seconds.
 pub(crate) fn cooling(layout: &Layout<'_>, entity: &Entity) -> Option<(String, u64)> {
     bucket_aging(layout, entity).or_else(|| Some((dated(entity)?.to_owned(), 0)))
 }
 
-/// The date of a bucket. It goes when its last reading may.
+/// Returns the date field of a bucket, and a delay in seconds. A bucket expires only when its last
+/// reading may.
 pub(crate) fn bucket_aging(layout: &Layout<'_>, entity: &Entity) -> Option<(String, u64)> {
     let advice = layout.advice.iter().find(|advice| advice.entity == entity.name)?;
     let window = advice.patterns.iter().find_map(|pattern| match pattern {
@@ -30,7 +31,8 @@ pub(crate) fn bucket_aging(layout: &Layout<'_>, entity: &Entity) -> Option<(Stri
     Some((layout.naming.field(&["bucket", word]), longer))
 }
 
-/// Whether documents hold parts that are to be kept longer than they are: letting them go would take those along.
+/// Whether documents embed data that must be kept longer than they are. Expiring them would delete
+/// that data too early.
 pub(crate) fn holds_what_stays(model: &DesignModel, decisions: &[Decision], entity: &str) -> bool {
     let life = |name: &str| model.entity(name)?.lifecycle;
     let Some(goes) = life(entity).and_then(|life| life.kept_days) else { return false };

@@ -1,5 +1,5 @@
-//! How large everything gets, and when a document crosses the tiers of the rule book (DM-05.1, CK-2,
-//! LM-3, LM-1).
+//! Predicts the size of collections, and when a document crosses the tiers of the rule book
+//! (DM-05.1, CK-2, LM-3, LM-1).
 
 use docward_model::{BsonType, DesignModel};
 use jiff::ToSpan;
@@ -11,7 +11,7 @@ use crate::layout::collection::{CollectionPlan, Purpose};
 use crate::layout::index_plan::IndexPlan;
 use crate::layout::time_series;
 
-/// The tiers: bytes and the clause.
+/// The tiers: size in bytes and clause.
 pub const TIERS: [(u64, &str, &str); 4] = [
     (102_400, "100 KB", "DM-05.1"),
     (1_048_576, "1 MB", "CK-2"),
@@ -19,21 +19,23 @@ pub const TIERS: [(u64, &str, &str); 4] = [
     (16_777_216, "16 MB", "LM-1"),
 ];
 
-/// The years that are looked at.
+/// The years for which sizes are predicted.
 pub const YEARS: [u32; 4] = [0, 1, 3, 5];
 
-/// How large a collection gets.
+/// The predicted size of a collection.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Capacity {
-    /// The collection.
+    /// The name of the collection.
     pub collection: String,
-    /// Bytes of a document: typical, 99th percentile, most.
+    /// The size of a document in bytes: typical, 99th percentile, maximum.
     pub document: (u64, u64, u64),
-    /// Documents and bytes, now and after years; `None` when nobody said how many there are.
+    /// The number of documents and their size in bytes, now and after some years. `None` if the
+    /// number is not declared.
     pub years: Vec<(u32, Option<(u64, u64)>)>,
-    /// Bytes of its indexes now.
+    /// The current size of its indexes in bytes.
     pub index_bytes: Option<u64>,
-    /// Bytes in daily use now, and whether it is an upper bound because nobody said what is hot.
+    /// The current size of the working set in bytes. The flag says that it is an upper bound,
+    /// because the model does not declare the hot share.
     pub working_set: Option<(u64, bool)>,
 }
 
@@ -53,7 +55,8 @@ fn of(model: &DesignModel, collection: &CollectionPlan) -> Capacity {
         })
         .to_vec();
     let index_bytes = documents(0.0).map(|n| {
-        // The index on `_id` is there too; a time series keeps none, and from 6.3 on comes with another.
+        // Includes the index on `_id`. A time series has none, but from 6.3 on it has another index
+        // by default.
         let own = match collection.purpose {
             Purpose::TimeSeries { .. } => given_index_bytes(model, collection, n),
             _ => own_index_bytes(n),
@@ -63,7 +66,7 @@ fn of(model: &DesignModel, collection: &CollectionPlan) -> Capacity {
     });
     let hot = model.entity(&collection.entity).and_then(|entity| entity.hot);
     let used = documents(0.0).zip(collection.documents).map(|(n, all)| match hot {
-        // What is there is hardly read.
+        // An archive is rarely read.
         _ if collection.purpose == Purpose::Archive => 0.0,
         Some(hot) => n.min(all * hot),
         None => n,
@@ -74,7 +77,8 @@ fn of(model: &DesignModel, collection: &CollectionPlan) -> Capacity {
         .map(|(n, indexes)| (((n * stored) as u64).saturating_add(indexes), is_bound));
     Capacity {
         collection: collection.name.clone(),
-        // A list of long values may be shorter than one of typical values.
+        // The typical document may be larger than one at a higher percentile, so each size is at
+        // least the smaller one.
         document: (typical, bytes(Rank::P99).max(typical), bytes(Rank::Max).max(typical)),
         years,
         index_bytes,
@@ -82,8 +86,8 @@ fn of(model: &DesignModel, collection: &CollectionPlan) -> Capacity {
     }
 }
 
-/// Bytes of a document at the mean of all. Children that are embedded are as many as there are, where that
-/// was said: what a parent has typically may be none of them.
+/// Returns the mean size of a document in bytes. Uses the declared number of embedded children if
+/// there is one, because a typical parent may have none.
 fn stored_bytes(model: &DesignModel, collection: &CollectionPlan) -> f64 {
     if let Some((reading, _)) = time_series::packed(model, collection) {
         return reading;
@@ -100,7 +104,7 @@ fn stored_bytes(model: &DesignModel, collection: &CollectionPlan) -> f64 {
         let one = document_bytes(&field.fields, Rank::Mean);
         Some(size::mean_array(mean(field)?.min(items.max as f64), one))
     };
-    // Of an embedded object there is none or one.
+    // A document has one embedded object or none.
     let presence = |field: &Planned| match field.there {
         Some(_) => mean(field).map_or_else(|| field.presence(Rank::Mean), |mean| mean.min(1.0)),
         None => 1.0,
@@ -112,7 +116,7 @@ fn stored_bytes(model: &DesignModel, collection: &CollectionPlan) -> f64 {
     collection.fields.iter().map(of).sum::<f64>() + size::DOCUMENT_OVERHEAD as f64
 }
 
-/// Bytes of the index on its series and time that a time series comes with.
+/// Returns the size in bytes of the default index of a time series on its series and time.
 fn given_index_bytes(model: &DesignModel, collection: &CollectionPlan, documents: f64) -> f64 {
     let Purpose::TimeSeries { time, meta, .. } = &collection.purpose else { return 0.0 };
     if model.deployment.server < (6, 3) {
@@ -122,7 +126,7 @@ fn given_index_bytes(model: &DesignModel, collection: &CollectionPlan, documents
     planned_bytes(model, collection, &IndexPlan::on(keys, String::new()), documents)
 }
 
-/// Bytes of an index of a collection with so many documents.
+/// Returns the size in bytes of an index of a collection with this number of documents.
 fn planned_bytes(
     model: &DesignModel,
     collection: &CollectionPlan,
@@ -147,16 +151,16 @@ fn planned_bytes(
             (Origin::Reference(entity), _) => model.entity(entity).and_then(|e| e.count),
             _ => declared,
         };
-        // What nobody said anything about is different each time.
+        // Without a declared number of values, all values are assumed to differ.
         different = (different * values.unwrap_or(f64::INFINITY)).min(documents * many);
         parts.push(KeyPart::of(kind, leaf.bytes.0, different));
     }
-    // A time series has an entry for each bucket.
+    // A time series has one index entry for each bucket.
     let bucket = time_series::packed(model, collection).map_or(1.0, |(_, readings)| readings);
     index_bytes(&parts, documents * many / bucket)
 }
 
-/// Embedded children of a document, where it was said how many there are.
+/// Returns the mean number of embedded children of a document, if it is declared.
 fn elements(model: &DesignModel, field: &Planned, documents: f64) -> Option<f64> {
     let Origin::Embedded(name) = &field.origin else { return None };
     let relationship = model.relationship(name).filter(|r| !r.is_shared())?;
@@ -164,33 +168,34 @@ fn elements(model: &DesignModel, field: &Planned, documents: f64) -> Option<f64>
     (documents > 0.0).then(|| count / documents)
 }
 
-/// A part of an index key as the server stores it, and how far it tells entries apart.
+/// A part of an index key as the server stores it, and how well it distinguishes entries.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct KeyPart {
-    /// Bytes: a type and the value.
+    /// The size in bytes: a type and the value.
     bytes: f64,
-    /// Bytes in front that neighbours have in common.
+    /// The number of leading bytes that neighbouring keys share.
     common: f64,
-    /// Bytes that are stored beside the key.
+    /// The number of bytes that are stored beside the key.
     beside: f64,
     is_text: bool,
-    /// Different keys up to and with this part.
+    /// The number of distinct keys up to and including this part.
     different: f64,
 }
 
 impl KeyPart {
-    /// What a value takes in a key, measured on 6.0.5 (`docs/design-simulate.md` has the figures).
+    /// Returns the size of a value in a key, as measured on 6.0.5. `docs/design-simulate.md` has
+    /// the figures.
     ///
-    /// | value | bytes | in common | why |
+    /// | value | bytes | shared | why |
     /// |---|---|---|---|
-    /// | ObjectId | 13 | 4 | a type, twelve bytes; ids of one month share type and three bytes of time |
-    /// | date | 9 | 5 | a type, eight bytes; dates of a month and a half share type and four of them |
-    /// | text | length + 2 | 1 | a type and a zero around it |
-    /// | binary data | length + 3 | 1 | a type, a length and a subtype around it |
-    /// | int | 5 | 1 | a type that tells the length, and as many bytes as the number has |
-    /// | long | 9, 2 beside | 1 | as int; that it is a long is kept beside the key |
-    /// | double, decimal | 10 | 1 | a number with places behind the point |
-    /// | bool, null | 1 | 1 | the type says it all |
+    /// | ObjectId | 13 | 4 | a type, twelve bytes; ids of one month share the type and three bytes of time |
+    /// | date | 9 | 5 | a type, eight bytes; dates of six weeks share the type and four bytes |
+    /// | string | length + 2 | 1 | a type and a zero byte |
+    /// | binary data | length + 3 | 1 | a type, a length and a subtype |
+    /// | int | 5 | 1 | a type that includes the length, and the bytes of the number |
+    /// | long | 9, 2 beside | 1 | as int; two bytes beside the key record the type long |
+    /// | double, decimal | 10 | 1 | a number with decimal places |
+    /// | bool, null | 1 | 1 | only the type |
     pub fn of(kind: BsonType, length: u64, different: f64) -> Self {
         let length = length as f64;
         let (bytes, common, beside) = match kind {
@@ -208,23 +213,29 @@ impl KeyPart {
     }
 }
 
-/// A page of an index is written when it is nine tenths full, and begins with a header.
+/// The server writes an index page when it is 90 % full. Each page begins with a header.
 const PAGE: f64 = 16_384.0;
 
 const ROOM: f64 = 0.9 * PAGE - 40.0;
 
-/// Bytes of an index file beside its pages.
+/// The size of an index file without its pages, in bytes.
 const FILE: f64 = 18_432.0;
 
-/// Fewer bytes in common are not worth being left out.
+/// The server compresses a shared prefix only from this number of bytes on.
 const LEAST_COMMON: f64 = 4.0;
 
-/// More bytes in common than before are left out from this gain on.
+/// The server uses a longer prefix only if it gains at least this number of bytes.
 const LEAST_GAIN: f64 = 10.0;
 
-/// Bytes of an index with so many entries, as the file is on disk. Of a key are stored a byte, what it
-/// does not have in common with the one before it and the length of that, and the number of the record.
-/// An index that grew for long by inserts in the middle has pages that are less full, up to a third.
+/// Returns the size in bytes of an index file with this number of entries. For each entry, the
+/// server stores these parts:
+///
+/// - a length byte
+/// - the part of the key that differs from the previous key, and the length of the shared part
+/// - the number of the record
+///
+/// If an index grows for a long time by inserts in the middle, its pages are less full. It is then
+/// up to a third larger.
 pub fn index_bytes(parts: &[KeyPart], entries: f64) -> f64 {
     if entries < 1.0 || parts.is_empty() {
         return FILE;
@@ -232,7 +243,8 @@ pub fn index_bytes(parts: &[KeyPart], entries: f64) -> f64 {
     FILE + entries * entry(parts, entries, record(entries)) * PAGE / ROOM
 }
 
-/// Bytes of the index on `_id`: the record's number stands beside the key, with a byte in front.
+/// Returns the size in bytes of the index on `_id`. The record number is stored beside the key,
+/// with a byte before it.
 fn own_index_bytes(documents: f64) -> f64 {
     let id = [KeyPart::of(BsonType::ObjectId, 0, documents)];
     if documents < 1.0 {
@@ -241,13 +253,14 @@ fn own_index_bytes(documents: f64) -> f64 {
     FILE + documents * (entry(&id, documents, 0.0) + 1.0 + record(documents)) * PAGE / ROOM
 }
 
-/// Bytes of the number of a record: 10 bits in two bytes, eight more in each further one.
+/// Returns the size in bytes of a record number: 10 bits in two bytes, and 8 more bits in each
+/// further byte.
 fn record(records: f64) -> f64 {
     let bits = records.max(1.0).log2();
     2.0 + ((bits - 10.0) / 8.0).ceil().clamp(0.0, 7.0)
 }
 
-/// Bytes of an entry, before pages are filled with it.
+/// Returns the size in bytes of an entry without the unused space of pages.
 fn entry(parts: &[KeyPart], entries: f64, record: f64) -> f64 {
     let key = parts.iter().map(|part| part.bytes).sum::<f64>() + 1.0 + record;
     let beside: f64 = parts.iter().map(|part| part.beside).sum();
@@ -256,10 +269,11 @@ fn entry(parts: &[KeyPart], entries: f64, record: f64) -> f64 {
         let rest = key - common;
         1.0 + f64::from(common > 0.0) + f64::from(rest > 63.0) + rest
     };
-    // Records of one key are some thousands apart: three bytes of their numbers differ.
+    // Records with the same key are thousands apart, so three bytes of their numbers differ.
     let end = 1.0 + (record - 3.0).max(0.0);
     let mut each = key;
-    // How much is in common depends on how many entries a page has, and the other way round.
+    // The size of the shared prefix depends on the number of entries on a page, and that number
+    // depends on the size.
     for _ in 0..3 {
         let on_page = (ROOM / each).min(entries);
         let (mut before, mut in_front) = (1.0_f64, 0.0);
@@ -279,7 +293,7 @@ fn entry(parts: &[KeyPart], entries: f64, record: f64) -> f64 {
         let part = parts[place];
         let different = part.different.min(entries);
         let (within, here) = (different / before, on_page * different / entries);
-        // Letters in common of many texts, bytes in common of the values on a page.
+        // Estimates the shared letters of strings, or the shared bytes of other values on a page.
         let chance = if part.is_text {
             within.max(1.0).ln() / 26_f64.ln()
         } else {
@@ -300,17 +314,18 @@ fn entry(parts: &[KeyPart], entries: f64, record: f64) -> f64 {
     each + beside
 }
 
-/// Documents after years: what comes, less what goes.
+/// Returns the number of documents after some years: growth minus expiry.
 pub(crate) fn documents_after(now: f64, per_year: f64, kept_days: Option<f64>, years: f64) -> f64 {
     let grown = now + per_year * years;
     match kept_days {
-        // In the long run there are as many as come while one is kept.
+        // In the long run, the number is that of the documents inserted within the retention time.
         Some(days) => {
             let (stay, in_the_end) = (days / 365.0, per_year * days / 365.0);
             if now <= in_the_end {
                 grown.min(in_the_end)
             } else {
-                // More than come by now: what is there goes evenly, and what comes is fewer.
+                // More documents exist now than in the long run. The old ones expire evenly, and
+                // fewer new ones replace them.
                 per_year * years.min(stay) + now * (1.0 - years / stay).max(0.0)
             }
         }
@@ -318,17 +333,18 @@ pub(crate) fn documents_after(now: f64, per_year: f64, kept_days: Option<f64>, y
     }
 }
 
-/// Documents of a collection in the last of the years that are looked at.
+/// Returns the number of documents of a collection in the last of the predicted years.
 pub(crate) fn in_the_end(collection: &CollectionPlan) -> Option<f64> {
     documents_in(collection, YEARS.last().copied().map_or(0.0, f64::from))
 }
 
-/// Documents of a collection after years. Of those that go to an archive it has the ones that are younger,
-/// if they come evenly, and the archive the rest.
+/// Returns the number of documents of a collection after some years. If it has an archive, the
+/// collection keeps the younger documents and the archive has the rest. Inserts are assumed to be
+/// even.
 pub(crate) fn documents_in(collection: &CollectionPlan, years: f64) -> Option<f64> {
     let CollectionPlan { per_year, gone_days, .. } = collection;
     let all = documents_after(collection.documents?, *per_year, *gone_days, years);
-    // Of each parent the newest are kept, however many come (PT-slice.1).
+    // Only the newest children of each parent are kept (PT-slice.1).
     let most = collection.kept_each.map_or(f64::MAX, |each| each.in_years(years));
     let all = all.min(most);
     let Some(days) = collection.cold_days else { return Some(all) };
@@ -336,11 +352,11 @@ pub(crate) fn documents_in(collection: &CollectionPlan, years: f64) -> Option<f6
     Some(if collection.purpose == Purpose::Archive { all - young } else { young })
 }
 
-/// Years after which nobody has to worry.
+/// Crossings after this number of years are ignored.
 const FORESEEABLE: f64 = 100.0;
 
-/// When a document that gets ever more children crosses the tiers: years from now, and the date. `bytes`
-/// says how large it is with so many.
+/// Returns when a growing document crosses the tiers: years from now, and the date. `bytes` returns
+/// its size for a number of children.
 pub fn crossings(
     bytes: impl Fn(u64) -> u64,
     now: u64,
@@ -364,9 +380,10 @@ pub fn crossings(
         .collect()
 }
 
-/// The most children with which a document is not larger than a tier.
+/// Returns the maximum number of children for which a document stays within a tier.
 fn most_below(tier: u64, bytes: &impl Fn(u64) -> u64) -> u64 {
-    // An element takes three bytes at least; sizes rise with the count, so the answer can be bisected.
+    // An element has at least three bytes. Sizes grow with the count, so bisection finds the
+    // answer.
     let (mut low, mut high) = (0_u64, tier / 3 + 1);
     while low < high {
         let middle = low + (high - low).div_ceil(2);
@@ -389,7 +406,7 @@ fn after((year, month, day): (i16, i8, i8), years: f64) -> Option<String> {
 mod tests {
     use super::*;
 
-    /// The type of a part, the length of its text, and how many different keys there are up to it.
+    /// The type of a key part, the length of its string, and the number of distinct keys up to it.
     type Part = (BsonType, u64, f64);
 
     fn each(parts: &[Part], entries: f64) -> f64 {
@@ -397,7 +414,7 @@ mod tests {
         index_bytes(&parts, entries) / entries
     }
 
-    /// Bytes of an entry that MongoDB 6.0.5 had on disk after a checkpoint.
+    /// The size of an entry in bytes that MongoDB 6.0.5 had on disk after a checkpoint.
     #[test]
     fn ck_12_index_entries_take_what_a_server_was_measured_to_take() {
         use BsonType::{Bool, Date, Decimal, Double, Int, Long, ObjectId, String};
@@ -423,7 +440,7 @@ mod tests {
             let error = each(parts, n) / measured - 1.0;
             assert!(error.abs() < 0.1, "{parts:?}: {:.1}, {measured}", each(parts, n));
         }
-        // Ids of documents, and how much the first pages weigh in a small index.
+        // In a small index of ids, the first pages have much weight.
         assert!((own_index_bytes(200_000.0) / 200_000.0 / 18.0 - 1.0).abs() < 0.05);
         assert!((each(&[(ObjectId, 0, 1e4)], 1e4) / 18.4 - 1.0).abs() < 0.05);
     }

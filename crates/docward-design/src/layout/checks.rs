@@ -1,4 +1,4 @@
-//! The check-list of a design (CK-8 to CK-14), answered from the design itself.
+//! Evaluates the checklist of a design (CK-8 to CK-14).
 
 use std::collections::BTreeSet;
 
@@ -14,13 +14,13 @@ use crate::layout::capacity::{self, Capacity};
 use crate::layout::collection::{CollectionPlan, Purpose};
 use crate::layout::fields::Layout;
 
-/// The largest document at the 99th percentile that is well under 16 MB (CK-14).
+/// The maximum size of a document in bytes at the 99th percentile that is well under 16 MB (CK-14).
 const SAFE: u64 = 1_677_721;
 
-/// Elements that are too many for an array (DM-08.1).
+/// An array with this many elements is too long (DM-08.1).
 const MANY: u64 = 1000;
 
-/// Reads a second from which a read is hot.
+/// A read with this rate per second or more is frequent.
 const HOT: f64 = 1.0;
 
 pub(crate) fn all(
@@ -44,7 +44,7 @@ fn check(id: CheckId, holds: Option<bool>, because: impl Into<String>) -> Design
     DesignCheck { id, holds, because: because.into(), about: Vec::new() }
 }
 
-/// An item that fails for some reads, writes, relationships or collections.
+/// Returns an item that fails for some reads, writes, relationships or collections.
 fn fails<S: AsRef<str>>(id: CheckId, about: &[S], because: String) -> DesignCheck {
     let about = about.iter().map(|name| name.as_ref().to_owned()).collect();
     DesignCheck { about, ..check(id, Some(false), because) }
@@ -81,7 +81,7 @@ fn arrays(decisions: &[Decision], collections: &[CollectionPlan]) -> DesignCheck
     )
 }
 
-/// Declared arrays that may get too long (DM-08.1). Those that patterns make have an end.
+/// Finds declared arrays that may become too long (DM-08.1). Arrays of patterns are bounded.
 fn declared_long(fields: &[Planned], above: &str, found: &mut Vec<String>) {
     for field in fields {
         let path = format!("{above}.{}", field.name);
@@ -108,24 +108,26 @@ fn single_reads(layout: &Layout<'_>) -> DesignCheck {
             if decision.choice != Some(Choice::Reference) {
                 return false;
             }
-            // What must be current is read where it is, and not counted: one read is not possible.
+            // Fields that must be current are read from their source. One read is then impossible,
+            // so this read does not count.
             let current = access::shows_current(relationship, with);
             if current {
                 fetched_fresh = true;
                 return false;
             }
-            // Copies and previews help whoever comes to the side that has them.
+            // Copies and previews help only reads that arrive at the side that has them.
             let by_parent = access::comes_by_parent(model, read, relationship);
             let is_one_kind = relationship.parent == relationship.child;
             let covered = decision.spares(model, with, by_parent)
                 || is_one_kind && decision.spares(model, with, !by_parent);
-            // So many on both sides fit no document: pairs are read, with what was copied into them.
+            // With many documents on both sides, the read uses junction documents and the copies in
+            // them.
             if covered && decision.patterns.first() == Some(&Pattern::Junction) {
                 in_pairs = true;
             }
             !covered
         });
-        // What is asked for by something that is held elsewhere is found there first.
+        // If the filter uses data in another collection, the read looks there first.
         let by_others = read.filter.iter().any(|(name, _)| {
             let found = crate::layout::index::paths::leads_elsewhere(layout, read, name);
             found.is_some_and(|(r, decision)| match decision.patterns.first() {
@@ -175,7 +177,7 @@ fn single_reads(layout: &Layout<'_>) -> DesignCheck {
     fails(CheckId::SingleReads, &several, because)
 }
 
-/// What cannot be told while a relationship is not decided.
+/// Returns an item without a result, because a relationship is undecided.
 fn undecided(id: CheckId, decisions: &[Decision]) -> Option<DesignCheck> {
     let open = decisions.iter().filter(|decision| decision.choice.is_none()).count() as u64;
     let because = || format!("{} undecided", text::plural(open, "relationship"));
@@ -220,8 +222,8 @@ fn atomicity(model: &DesignModel, decisions: &[Decision]) -> DesignCheck {
     fails(CheckId::Atomicity, &homeless, because)
 }
 
-/// Whether what a write changes all or nothing is one document, as far as no relationship between two of the
-/// entities says it already.
+/// Whether everything that an atomic write changes is in one document. Entities that are connected
+/// by relationships are ignored, because their decisions cover them.
 fn is_one_document(model: &DesignModel, decisions: &[Decision], write: &DesignWrite) -> bool {
     let home = |entity: &str| home(decisions, entity).to_owned();
     let touched: Vec<&str> = model
@@ -231,7 +233,7 @@ fn is_one_document(model: &DesignModel, decisions: &[Decision], write: &DesignWr
         .filter(|entity| write.touches(entity))
         .collect();
     let Some(first) = touched.first() else { return true };
-    // What relationships lead to from the first is judged by their decisions.
+    // Entities that relationships connect with the first one are covered by their decisions.
     let mut reached = vec![*first];
     loop {
         let next = model.relationships.iter().find_map(|r| {
@@ -251,8 +253,8 @@ fn is_one_document(model: &DesignModel, decisions: &[Decision], write: &DesignWr
     touched.iter().all(|entity| reached.contains(entity) || home(entity) == home(first))
 }
 
-/// Whether a count or sum over the children of a parent reads their documents each time. A parent that lists
-/// their ids has the number of them.
+/// Whether a count or sum over the children of a parent reads their documents each time. A parent
+/// that lists their ids can count them.
 fn is_counted_apart(decision: &Decision, read: &DesignRead) -> bool {
     let is_sum = read.sums.iter().any(|(of, _)| *of == decision.relationship);
     let listed = decision.patterns.first() == Some(&Pattern::ChildrenInParent);
@@ -387,13 +389,13 @@ fn indexes(layout: &Layout<'_>, collections: &[CollectionPlan]) -> DesignCheck {
     fails(CheckId::Indexes, &unserved, because)
 }
 
-/// The names of reads, each once.
+/// Returns the names of reads without duplicates.
 fn names_of(reads: Vec<&DesignRead>) -> Vec<&str> {
     let names: BTreeSet<&str> = reads.into_iter().map(|read| read.name.as_str()).collect();
     names.into_iter().collect()
 }
 
-/// Whether reading all documents is as good as an index, also in years.
+/// Whether reading all documents is as good as an index, also in the future.
 fn is_handful(collection: &CollectionPlan) -> bool {
     capacity::in_the_end(collection).is_some_and(|documents| documents < MANY as f64)
 }
@@ -403,7 +405,7 @@ fn shard_keys(layout: &Layout<'_>, collections: &[CollectionPlan]) -> DesignChec
     if model.deployment.shards < 2 {
         return check(CheckId::ShardKeys, None, "not sharded");
     }
-    // What a document holds of others, and how it is asked for, may be open.
+    // For an undecided relationship, the references in documents and their indexes are unknown.
     let is_undecided = |c: &CollectionPlan| {
         let mut open = layout.decisions.iter().filter(|decision| decision.choice.is_none());
         open.any(|decision| [&decision.parent, &decision.child].contains(&&c.entity))
@@ -448,7 +450,7 @@ fn shard_keys(layout: &Layout<'_>, collections: &[CollectionPlan]) -> DesignChec
 }
 
 fn sizes(collections: &[CollectionPlan], capacity: &[Capacity]) -> DesignCheck {
-    // Of several, the first: an archive is as large as what goes there.
+    // At equal sizes, takes the first collection: an archive is as large as its source.
     let Some(largest) = capacity.iter().rev().max_by_key(|c| c.document.1) else {
         return check(CheckId::Sizes, None, "no collection");
     };
@@ -471,7 +473,7 @@ fn sizes(collections: &[CollectionPlan], capacity: &[Capacity]) -> DesignCheck {
     }
 }
 
-/// Binary data that is too large for a document of its own, wherever it stands.
+/// Returns a binary field that is too large even for a separate document.
 fn blob(fields: &[Planned]) -> Option<&Planned> {
     fields.iter().find_map(|field| match field.kind {
         BsonType::BinData if field.bytes.1 > SAFE => Some(field),
@@ -479,14 +481,14 @@ fn blob(fields: &[Planned]) -> Option<&Planned> {
     })
 }
 
-/// The items of the check-list of designs.
+/// The items of the checklist.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum CheckId {
-    /// CK-8: every array has an end.
+    /// CK-8: every array is bounded.
     Arrays,
-    /// CK-9: frequent reads take one read.
+    /// CK-9: a frequent read needs one read.
     SingleReads,
-    /// CK-10: what changes together is one document, or a transaction on record.
+    /// CK-10: changes that must be atomic are in one document, or the transaction is stated.
     Atomicity,
     /// CK-11: repeated counts and sums are stored.
     Aggregates,
@@ -499,7 +501,7 @@ pub enum CheckId {
 }
 
 impl CheckId {
-    /// The clause.
+    /// Returns the clause.
     pub fn name(self) -> &'static str {
         match self {
             Self::Arrays => "CK-8",
@@ -513,15 +515,15 @@ impl CheckId {
     }
 }
 
-/// An item of the check-list of designs (CK-8 to CK-15).
+/// The result of a checklist item (CK-8 to CK-15).
 #[derive(Clone, Debug, PartialEq)]
 pub struct DesignCheck {
-    /// Its id.
+    /// The id.
     pub id: CheckId,
-    /// Whether it holds; `None` when it cannot be told.
+    /// Whether it passes. `None` if this is unknown.
     pub holds: Option<bool>,
-    /// What speaks for it.
+    /// The reason.
     pub because: String,
-    /// The reads, writes, relationships or collections that it fails for.
+    /// The reads, writes, relationships or collections for which it fails.
     pub about: Vec<String>,
 }

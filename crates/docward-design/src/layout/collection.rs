@@ -1,51 +1,53 @@
-//! A collection of a design.
+//! The plan of a collection.
 
 use crate::decide::pattern::Bucket;
 use crate::declared::field_plan::Planned;
 use crate::layout::index_plan::IndexPlan;
 use crate::layout::shard_key::ShardPlan;
 
-/// A collection.
+/// The plan of a collection.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CollectionPlan {
-    /// Its name.
+    /// The name.
     pub name: String,
-    /// What its documents are.
+    /// What its documents represent.
     pub purpose: Purpose,
-    /// The entity they come from.
+    /// The entity of its documents.
     pub entity: String,
     /// The fields of a document.
     pub fields: Vec<Planned>,
-    /// Documents today, those in the archive included; `None` when nobody said.
+    /// The current number of documents, including those in the archive. `None` if it is not
+    /// declared.
     pub documents: Option<f64>,
-    /// New documents a year.
+    /// The number of new documents per year.
     pub per_year: f64,
-    /// Days until a document should go.
+    /// The declared retention of a document in days.
     pub kept_days: Option<f64>,
-    /// The same where something lets it go: an index, an option of the server, or a declared write.
+    /// The actual retention in days, if something enforces it: an index, a server option, or a
+    /// declared write.
     pub gone_days: Option<f64>,
-    /// Days until a document goes to the archive; of an archive, until it comes.
+    /// Days until a document is archived. For an archive, the age of documents when they arrive.
     pub cold_days: Option<f64>,
-    /// The services that read or write what is in it.
+    /// The services that read or write its data.
     pub services: Vec<String>,
-    /// Indexes beside the one on `_id`.
+    /// The indexes in addition to the one on `_id`.
     pub indexes: Vec<IndexPlan>,
-    /// The shard key, on several shards.
+    /// The shard key, if there are several shards.
     pub shard: Option<ShardPlan>,
-    /// Of each parent so many are kept at most.
+    /// The maximum number of documents for each parent.
     pub kept_each: Option<KeptEach>,
 }
 
-/// What the documents of a collection are.
+/// What the documents of a collection represent.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Purpose {
-    /// An entity.
+    /// Documents of an entity.
     Entity,
-    /// Pairs of two entities: a relationship of many to many.
+    /// Junction documents of a many-to-many relationship.
     Junction(String),
     /// Readings in a native time series.
     TimeSeries {
-        /// The field of the time.
+        /// The time field.
         time: String,
         /// The meta field.
         meta: String,
@@ -54,16 +56,16 @@ pub enum Purpose {
     },
     /// Readings in buckets.
     Bucket(Bucket),
-    /// Pages of what does not fit a parent, for a relationship.
+    /// Overflow pages of a relationship.
     Overflow(String),
-    /// Old versions.
+    /// Old versions of documents.
     Versions,
-    /// Documents that are hardly read any more.
+    /// Archived documents, which are rarely read.
     Archive,
 }
 
 impl Purpose {
-    /// The word in JSON and messages.
+    /// Returns the word in JSON and messages.
     pub fn name(&self) -> &'static str {
         match self {
             Self::Entity => "entity",
@@ -76,23 +78,23 @@ impl Purpose {
         }
     }
 
-    /// Whether a validator can be set (GC-30).
+    /// Whether the collection supports a validator (GC-30).
     pub fn takes_validator(&self) -> bool {
         !matches!(self, Self::TimeSeries { .. })
     }
 }
 
-/// Of each parent so many are kept at most.
+/// A limit on the number of documents for each parent.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct KeptEach {
     pub(crate) parents: f64,
-    /// Parents that come in a year.
+    /// The number of new parents per year.
     pub(crate) per_year: f64,
     pub(crate) newest: u64,
 }
 
 impl KeptEach {
-    /// The most documents there are after years.
+    /// Returns the maximum number of documents after some years.
     pub(crate) fn in_years(self, years: f64) -> f64 {
         (self.parents + self.per_year * years) * self.newest as f64
     }

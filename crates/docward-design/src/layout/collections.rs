@@ -1,4 +1,4 @@
-//! The collections of a design: documents, indexes, shard key, options.
+//! Plans the collections of a design: documents, indexes, shard key, options.
 
 use docward_model::{BsonType, Entity, Spread};
 
@@ -36,7 +36,8 @@ pub(crate) fn all(layout: &Layout<'_>) -> Vec<CollectionPlan> {
     found
 }
 
-/// Services of the entities that a collection holds, and of both ends of pairs.
+/// Returns the services of the entities in a collection. For junction documents, these are the
+/// services of both ends.
 fn services(layout: &Layout<'_>, collection: &CollectionPlan) -> Vec<String> {
     let mut entities: Vec<&str> = paths::entities_in(layout, collection).into_keys().collect();
     if let Purpose::Junction(name) = &collection.purpose
@@ -51,7 +52,7 @@ fn services(layout: &Layout<'_>, collection: &CollectionPlan) -> Vec<String> {
     found
 }
 
-/// How many of an entity that belongs to one parent are kept, where older ones go.
+/// Returns the limit of documents for each parent, if older ones are removed.
 fn kept_each(layout: &Layout<'_>, entity: &Entity) -> Option<KeptEach> {
     let mut of = layout.model.relationships.iter().filter(|r| r.child == entity.name);
     let relationship = of.next().filter(|r| !r.is_shared() && of.next().is_none())?;
@@ -77,7 +78,7 @@ fn of_entity(layout: &Layout<'_>, entity: &Entity) -> CollectionPlan {
         documents: entity.count,
         per_year: life.per_year,
         kept_days: life.kept_days,
-        // While nobody says how many come, none are taken to go either.
+        // If the growth is not declared, no documents are assumed to expire either.
         gone_days: crate::declared::dates::gone_after(layout.model, &entity.name)
             .filter(|_| !life.growth_open)
             .filter(|_| {
@@ -114,7 +115,7 @@ fn of_entity(layout: &Layout<'_>, entity: &Entity) -> CollectionPlan {
     plan
 }
 
-/// The meta field is one field; several are put together in an object.
+/// A time series has a single meta field, so several fields become an object.
 fn series(
     layout: &Layout<'_>,
     plan: &mut CollectionPlan,
@@ -144,7 +145,7 @@ pub(crate) fn name_of(layout: &Layout<'_>, entity: &Entity) -> String {
     entity.collection.clone().unwrap_or_else(|| layout.naming.collection(&[&entity.name]))
 }
 
-/// Collections that a pattern puts beside an entity's own.
+/// Returns the additional collections of an entity's patterns.
 fn beside(layout: &Layout<'_>, entity: &Entity) -> Vec<CollectionPlan> {
     let patterns =
         layout.advice.iter().find(|a| a.entity == entity.name).map_or(&[][..], |a| &a.patterns);
@@ -157,7 +158,7 @@ fn beside(layout: &Layout<'_>, entity: &Entity) -> Vec<CollectionPlan> {
         };
         let mut plan = of_entity(layout, entity);
         if purpose == Purpose::Versions {
-            // The id of the document it is a version of; its own id is made anew.
+            // A version stores the id of its document. Its own id is new.
             let id = layout.naming.id_of(&entity.name);
             plan.fields.insert(
                 1,
@@ -187,7 +188,7 @@ fn junction(
     });
     let fields = layout.pair(relationship, copied);
     let parents = layout.model.entity(parent).and_then(|entity| entity.count);
-    // A few parents with many children have most of the pairs, so the median says little.
+    // Few parents with many children have most junction documents, so the median would mislead.
     let each = quantile::mean(relationship.children.unwrap_or(Spread::always(1)));
     CollectionPlan {
         name: naming.collection(&[parent, &naming.singular(relationship.role())]),
@@ -199,7 +200,7 @@ fn junction(
             Some(docward_model::ChildGrowth::Endless { typical, .. }) => {
                 parents.unwrap_or(0.0) * typical
             }
-            // As many as have come with the parents that there are.
+            // The links of existing parents do not grow, so only new parents add junction documents.
             _ => {
                 let yearly = layout.model.entity(parent).and_then(|entity| entity.lifecycle);
                 yearly.map_or(0.0, |life| life.per_year) * each
@@ -229,7 +230,7 @@ fn overflow(
         Planned::new(naming.id_of(parent), BsonType::ObjectId, Origin::Reference(parent.clone())),
         Planned::new("page", BsonType::Int, origin),
     ];
-    // Pages go when their parent goes by itself: they have its date.
+    // Pages have the date of their parent and expire with it.
     let owner = layout.model.entity(parent).filter(|_| !is_embedded(layout, parent));
     let kept_days = owner.and_then(|owner| owner.lifecycle?.kept_days);
     if let Some(date) =

@@ -1,5 +1,5 @@
-//! What documents look like once everything is decided: fields with their origin, from which sizes,
-//! validators, examples and statements are made.
+//! The fields of documents after all decisions, each with its origin. Sizes, validators, examples
+//! and statements are derived from them.
 
 use std::collections::BTreeSet;
 
@@ -18,35 +18,36 @@ use crate::declared::field_plan::{
 };
 use crate::declared::naming::Naming;
 
-/// The fields that keep a sum.
+/// The fields that store a sum.
 pub(crate) struct Summed {
     pub(crate) sum: String,
     pub(crate) average: String,
-    /// How many have the summed field, where not all do: their mean is over these.
+    /// The field with the number of children that have the summed field, if some lack it. Averages
+    /// use this number.
     pub(crate) having: Option<String>,
 }
 
-/// What a figure that a parent keeps of its children says.
+/// A figure that a parent stores about its children.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Figure {
-    /// How many there are.
+    /// The number of children.
     Count,
-    /// How many have the summed field.
+    /// The number of children that have the summed field.
     Given,
     /// The sum of a field.
     Sum(String),
-    /// The mean of a field; no child, no mean.
+    /// The mean of a field. It is missing without children.
     Average,
 }
 
 impl Figure {
-    /// Whether a parent with so many children has it.
+    /// Whether a parent with this number of children has the figure.
     pub fn is_there(&self, children: u64) -> bool {
         *self != Self::Average || children > 0
     }
 }
 
-/// Makes documents out of decisions.
+/// Lays out documents according to the decisions.
 pub(crate) struct Layout<'m> {
     pub(crate) model: &'m DesignModel,
     pub(crate) decisions: &'m [Decision],
@@ -55,25 +56,26 @@ pub(crate) struct Layout<'m> {
 }
 
 impl<'m> Layout<'m> {
-    /// The document of an entity with an id of its own.
+    /// Returns the document of an entity with its own id.
     pub(crate) fn document(&self, entity: &'m Entity) -> Vec<Planned> {
         let mut fields = vec![Planned::new("_id", BsonType::ObjectId, Origin::Id)];
         fields.extend(self.fields(entity, &mut Vec::new()));
         fields
     }
 
-    /// The fields of an entity, as a document or inside another.
+    /// Returns the fields of an entity, as a document or embedded.
     pub(crate) fn fields(&self, entity: &'m Entity, above: &mut Vec<&'m str>) -> Vec<Planned> {
         let mut fields = self.wanted(entity, above);
-        // Two relationships may ask for the same field, as when both sides of one are declared.
+        // Two relationships may ask for the same field, for example if both sides of a relationship
+        // are declared.
         let mut seen = BTreeSet::new();
         fields.retain(|field| seen.insert(field.name.clone()));
         fields
     }
 
-    /// Everything that asks for a field of an entity, also for one that another asks for.
+    /// Returns every field that something asks for, including duplicates.
     pub(crate) fn wanted(&self, entity: &'m Entity, above: &mut Vec<&'m str>) -> Vec<Planned> {
-        // An entity that is embedded in itself has no end; trees are never embedded.
+        // An entity that embeds itself would have no end. Trees are never embedded.
         if above.contains(&entity.name.as_str()) {
             return Vec::new();
         }
@@ -92,8 +94,8 @@ impl<'m> Layout<'m> {
         fields
     }
 
-    /// Relationships with what was decided. Decisions are in the order of the relationships, but one of
-    /// them may be left out, so they are matched by name.
+    /// Returns the relationships with their decisions. Both have the same order, but a decision may
+    /// be missing, so they are matched by name.
     pub(crate) fn linked(
         &self,
     ) -> impl Iterator<Item = (&'m Relationship, &'m Decision)> + use<'m> {
@@ -132,7 +134,7 @@ impl<'m> Layout<'m> {
         fields
     }
 
-    /// What a child holds of its parent.
+    /// Adds the fields of a child that refer to its parent.
     fn towards_parent(
         &self,
         relationship: &Relationship,
@@ -164,7 +166,8 @@ impl<'m> Layout<'m> {
                 }
                 Pattern::ExtendedReference { fields, in_parent: false, .. } => {
                     let name = self.naming.parent_copy(relationship);
-                    // What is an element of a list is not found by its id: whoever knows it gives the copy.
+                    // A list element cannot be found by its id, so the caller must provide the
+                    // copy.
                     let in_list = self.decisions.iter().any(|d| {
                         d.choice == Some(Choice::Embed)
                             && d.child == *parent
@@ -179,7 +182,7 @@ impl<'m> Layout<'m> {
         }
     }
 
-    /// Copies of fields of another entity, as an object.
+    /// Returns copies of fields of another entity as an object.
     pub(crate) fn copies(&self, name: String, of: &str, fields: &[String]) -> Option<Planned> {
         let source = self.model.entity(of)?;
         let all = declared(source);
@@ -194,7 +197,7 @@ impl<'m> Layout<'m> {
         (!copied.is_empty()).then(|| Planned::object(name, Origin::Copy(of.to_owned()), copied))
     }
 
-    /// What a parent holds of its children.
+    /// Adds the fields of a parent that refer to its children.
     fn towards_children(
         &self,
         relationship: &'m Relationship,
@@ -261,7 +264,8 @@ impl<'m> Layout<'m> {
         }
     }
 
-    /// The path of the ids that hold a relationship, in the documents of the entity that has them.
+    /// Returns the path of the ids of a relationship, in the documents of the entity that stores
+    /// them.
     pub(crate) fn held_at(
         &self,
         relationship: &Relationship,
@@ -277,7 +281,7 @@ impl<'m> Layout<'m> {
                 });
                 let held = self.held(relationship, decision.facts.children, copied);
                 let field = held.first()?;
-                // In a list of ids with copies the id stands first.
+                // In a list of ids with copies, the id comes first.
                 Some(match field.fields.first() {
                     Some(id) => format!("{}.{}", field.name, id.name),
                     None => field.name.clone(),
@@ -291,8 +295,8 @@ impl<'m> Layout<'m> {
         Planned::new(name, BsonType::ObjectId, Origin::Reference(entity.to_owned()))
     }
 
-    /// What a parent holds that lists its children: an id and maybe copies beside it, or a list of ids,
-    /// or of ids with copies.
+    /// Returns the reference fields of a parent that lists its children: an id, an id with copies,
+    /// or a list of either.
     pub(crate) fn held(
         &self,
         relationship: &Relationship,
@@ -322,7 +326,8 @@ impl<'m> Layout<'m> {
         }]
     }
 
-    /// The newest children in their parent: how many, by which field, and what is shown of each.
+    /// Returns the preview of the newest children in their parent: how many, the sort field, and
+    /// the shown fields.
     pub(crate) fn newest(
         &self,
         relationship: &Relationship,
@@ -347,14 +352,14 @@ impl<'m> Layout<'m> {
             p50: cap(children.p50),
             p95: cap(children.p95),
             p99: cap(children.p99),
-            // Statements cut at so many, however few children were declared.
+            // Statements truncate the list at this length, even if fewer children are declared.
             max: newest,
         };
         let origin = Origin::Preview(relationship.name.clone());
         Planned::list(self.preview(relationship), origin, inside, items)
     }
 
-    /// What a parent keeps of its children in figures.
+    /// Returns the figures that a parent stores about its children.
     pub(crate) fn figures(
         &self,
         relationship: &Relationship,
@@ -377,21 +382,21 @@ impl<'m> Layout<'m> {
             };
             figures.push((Figure::Sum(field.clone()), kept(sum, kind)));
             let kind = if kind == BsonType::Decimal { kind } else { BsonType::Double };
-            // Of no children there is none.
+            // A parent without children has no average.
             let average = Planned { required: false, ..kept(average, kind) };
             figures.push((Figure::Average, average));
         }
         figures
     }
 
-    /// A document for a parent and a child.
+    /// Returns the junction document for a parent and a child.
     pub(crate) fn pair(
         &self,
         relationship: &Relationship,
         copied: Option<&Vec<String>>,
     ) -> Vec<Planned> {
         let (parent, child) = (&relationship.parent, &relationship.child);
-        // Where both ends are of one entity the second is named after its role.
+        // If both ends are the same entity, the second field is named after the role.
         let other = if parent == child { relationship.role() } else { child };
         let mut fields = vec![
             Planned::new("_id", BsonType::ObjectId, Origin::Id),
@@ -399,13 +404,13 @@ impl<'m> Layout<'m> {
             Self::id_to(self.naming.id_of(other), child),
         ];
         let name = self.naming.field(&[&self.naming.singular(relationship.role())]);
-        // A pair may be older than the copies beside it.
+        // A junction document may be older than the copies beside the ids.
         let copies = copied.and_then(|copied| self.copies(name, child, copied));
         fields.extend(copies.map(|copies| Planned { required: false, ..copies }));
         fields
     }
 
-    /// The fields of an entity as a part of another.
+    /// Returns the fields of an entity that is embedded in another.
     pub(crate) fn part(
         &self,
         relationship: &Relationship,
@@ -424,23 +429,24 @@ impl<'m> Layout<'m> {
         has_part_id(self.model, relationship, self.is_named(&relationship.child))
     }
 
-    /// Whether children hold the id of an entity.
+    /// Whether children store the id of an entity.
     pub(crate) fn is_named(&self, entity: &str) -> bool {
         self.linked()
             .any(|(r, made)| r.parent == entity && made.patterns.contains(&Pattern::ParentInChild))
     }
 
-    /// `schemaVersion`.
+    /// Returns the name `schemaVersion`.
     pub(crate) fn shape(&self) -> String {
         self.naming.field(&["schema", "version"])
     }
 
-    /// `recentComments`.
+    /// Returns a name such as `recentComments`.
     pub(crate) fn preview(&self, relationship: &Relationship) -> String {
         self.naming.field(&["recent", relationship.role()])
     }
 
-    /// `hasOverflow`, of the one list of a parent that has pages; with the role where there are several.
+    /// Returns `hasOverflow` for a parent with one list that has pages. With several lists, the
+    /// name contains the role.
     pub(crate) fn overflow(&self, relationship: &Relationship) -> String {
         let shared = self.linked().any(|(other, decision)| {
             other.parent == relationship.parent
@@ -451,13 +457,13 @@ impl<'m> Layout<'m> {
         self.naming.field(&["has", role, "overflow"])
     }
 
-    /// `commentCount`.
+    /// Returns a name such as `commentCount`.
     pub(crate) fn count(&self, relationship: &Relationship) -> String {
         self.naming.field(&[&self.naming.singular(relationship.role()), "count"])
     }
 
-    /// `ratingSum` and `ratingAverage`; with the role in front where another relationship of the parent
-    /// sums a field of the same name.
+    /// Returns `ratingSum` and `ratingAverage`. The names begin with the role if another
+    /// relationship of the parent sums a field of the same name.
     pub(crate) fn sum(&self, relationship: &Relationship, field: &str) -> Summed {
         let shared = self.linked().any(|(other, decision)| {
             other.parent == relationship.parent
@@ -485,7 +491,7 @@ impl<'m> Layout<'m> {
         }
     }
 
-    /// Bytes of a reading inside a bucket: all fields but those of the series.
+    /// Returns the size in bytes of a reading in a bucket: all fields except those of the series.
     pub(crate) fn reading_bytes(&self, entity: &'m Entity) -> u64 {
         let series = entity.series.as_ref().map_or(&[][..], |series| &series.id);
         let mut fields = self.fields(entity, &mut Vec::new());
@@ -493,8 +499,8 @@ impl<'m> Layout<'m> {
         document_bytes(&fields, Rank::Typical)
     }
 
-    /// The documents of a bucket: the series, the beginning of its period, a count, readings and their
-    /// statistics (PT-bucket.3).
+    /// Returns the document of a bucket: the series, the start of its period, a count, readings and
+    /// their statistics (PT-bucket.3).
     pub(crate) fn bucket(&self, entity: &'m Entity, bucket: &Bucket) -> Vec<Planned> {
         let pattern = Origin::Pattern("bucket");
         let all = self.fields(entity, &mut Vec::new());
@@ -506,7 +512,7 @@ impl<'m> Layout<'m> {
             BsonType::Date,
             pattern.clone(),
         ));
-        // Buckets that end by number take whatever comes, also late: they say from when to when they reach.
+        // Buckets that end by number accept late readings, so they store their time range.
         if matches!(bucket.window, Window::Events(_)) {
             let end = self.naming.field(&["bucket", "end"]);
             fields.push(Planned::new(end, BsonType::Date, pattern.clone()));
@@ -535,13 +541,13 @@ impl<'m> Layout<'m> {
     }
 }
 
-/// A list of names and values, for fields of an entity.
+/// Returns a list of names and values for fields of an entity.
 fn attributes(entity: &Entity, listed: &[String]) -> Option<Planned> {
     let origin = Origin::Pattern("attribute");
     let key = Planned { bytes: (12, 24), ..Planned::new("k", BsonType::String, origin.clone()) };
     let is_listed = |field: &&EntityField| listed.contains(&field.name);
     let listed: Vec<Planned> = entity.fields.iter().filter(is_listed).map(own).collect();
-    // Values keep their type when they share one; else text takes them all.
+    // Values keep their type if all have the same type. Otherwise the field is planned as a string.
     let first = listed.first()?.kind;
     let alike = listed.iter().all(|field| field.kind == first);
     let most = |of: fn(&Planned) -> u64| listed.iter().map(of).max().unwrap_or(0);
@@ -555,9 +561,12 @@ fn attributes(entity: &Entity, listed: &[String]) -> Option<Planned> {
     Some(Planned::list("attributes", origin, vec![key, value], items))
 }
 
-/// Whether embedded children have an id: those that are asked for by it or that others refer to, and
-/// elements of a list that are changed or removed one by one. What several parents repeat is known by its
-/// value.
+/// Whether embedded children have an id. They have one in these cases:
+///
+/// - Reads use it, or other documents refer to it.
+/// - They are elements of a list, and writes change or remove single elements.
+///
+/// Copies of shared children have no id; their value identifies them.
 pub(crate) fn has_part_id(
     model: &DesignModel,
     relationship: &Relationship,
@@ -576,7 +585,8 @@ pub(crate) fn has_part_id(
     if is_referred_to || model.reads.iter().any(by_id) {
         return true;
     }
-    // A write that changes a list of an entity, which stays, is about one of several: that has an id.
+    // A write that changes a list of an embedded entity is about one of several elements, so the
+    // element needs an id.
     let is_list = |r: &&Relationship| {
         let several = r.children.is_some_and(|children| children.max > 1);
         r.parent == *entity && r.child != *entity && several && !r.is_shared()
@@ -589,10 +599,10 @@ pub(crate) fn has_part_id(
     !single && model.writes.iter().any(|write| changed(write) || changes_list(write))
 }
 
-/// Whether a field says which series a reading belongs to. A copy does not: when its source changes, the
+/// Whether a field identifies the series of a reading. A copy does not: if its source changes, the
 /// series stays the same.
 pub(crate) fn is_of_series(series: &[String], field: &Planned) -> bool {
-    // A series may be named after an entity, or after the role of one.
+    // A series field may have the name of an entity or of a role.
     let is_id_of = |id: &String| {
         let mut words = words::split(id);
         words.push("id".to_owned());
@@ -607,7 +617,7 @@ pub(crate) fn is_of_series(series: &[String], field: &Planned) -> bool {
     }
 }
 
-/// Whether an entity lives inside another and nowhere else: embedded once, and nobody holds ids of it.
+/// Whether an entity is embedded and no other document stores ids of it.
 pub(crate) fn is_embedded(layout: &Layout<'_>, entity: &str) -> bool {
     let of_it = || layout.linked().filter(|(r, _)| r.child == entity).map(|(_, decision)| decision);
     let pointed_at = |decision: &Decision| {

@@ -1,4 +1,5 @@
-//! Indexes for every declared read: equality, then sort, then range, with the known exceptions (CK-12).
+//! Plans indexes for every declared read: equality, then sort, then range, with the known
+//! exceptions (CK-12).
 
 mod constraints;
 mod foreign_keys;
@@ -51,7 +52,7 @@ pub(crate) fn plan(layout: &Layout<'_>, collection: &mut CollectionPlan) {
             keys.push(("page".to_owned(), false));
             let pages = format!("pages of `{relationship}` in order, none twice");
             found.push(IndexPlan { unique: true, ..IndexPlan::on(keys, pages) });
-            // What is on pages is asked for like what is in the parent.
+            // Reads query pages in the same way as the list in the parent.
             by_reads(layout, collection, &mut found);
             foreign_keys::by_references(layout, collection, |_| true, &mut found);
             constraints::unique_inside(layout, &collection.fields, "", false, &mut found);
@@ -63,7 +64,7 @@ pub(crate) fn plan(layout: &Layout<'_>, collection: &mut CollectionPlan) {
             found.push(IndexPlan { unique: true, ..IndexPlan::on(keys, "versions, newest first") });
         }
         Purpose::Archive => {
-            // What parents keep of their children is worked out from those in the archive, too.
+            // Rebuilding a parent's previews and figures also reads children in the archive.
             let is_kept = |pattern: &Pattern| {
                 matches!(pattern, Pattern::Subset { .. } | Pattern::Computed { .. })
             };
@@ -73,7 +74,7 @@ pub(crate) fn plan(layout: &Layout<'_>, collection: &mut CollectionPlan) {
     }
     constraints::expiry(layout, collection, &mut found);
     collection.indexes = merged(found);
-    // From 6.3 on a time series comes with an index on its meta field and time.
+    // From 6.3 on, a time series has an index on its meta field and time by default.
     if let Purpose::TimeSeries { time, meta, .. } = &collection.purpose
         && layout.model.deployment.server >= (6, 3)
     {
@@ -83,7 +84,8 @@ pub(crate) fn plan(layout: &Layout<'_>, collection: &mut CollectionPlan) {
                 || index.keys.iter().zip(given).any(|((name, _), given)| name != given)
         });
     }
-    // Before 5.0 two indexes of the same keys are refused, whatever documents they are for.
+    // Before 5.0, servers refuse two indexes with the same keys, even if their partial filters
+    // differ.
     let open = |index: &IndexPlan| matches!(index.only, Some(Partial::Below(..)));
     let keys: Vec<_> = collection
         .indexes
@@ -107,7 +109,7 @@ fn references(fields: &[Planned]) -> impl Iterator<Item = String> + '_ {
         .map(|field| field.name.clone())
 }
 
-/// One index for each read that begins with the entity, or with one that is embedded in it.
+/// Adds one index for each read that begins with the entity or with an embedded one.
 fn by_reads(layout: &Layout<'_>, collection: &CollectionPlan, found: &mut Vec<IndexPlan>) {
     let here = entities_in(layout, collection);
     for read in &layout.model.reads {
@@ -125,7 +127,7 @@ fn for_read(
     path: &str,
 ) -> Option<IndexPlan> {
     let place = |name: &str| place_of(layout, collection, path, name);
-    // By `_id` there is an index already.
+    // The index on `_id` already exists.
     if read.filter.iter().any(|(name, how)| name == "_id" && *how == Matching::Equal)
         && path.is_empty()
     {
@@ -134,8 +136,8 @@ fn for_read(
     let is_here = |name: &str| {
         at_path(&collection.fields, &place(name)).is_some() || is_listed(layout, collection, name)
     };
-    // Ids that come from elsewhere: a field that few documents share finds fewer than the ids do; no other
-    // leads there.
+    // If the read gets ids from another collection, an index helps only on a selective field. Such
+    // a field matches fewer documents than the ids do.
     let elsewhere: Vec<_> = read
         .filter
         .iter()
@@ -157,7 +159,7 @@ fn for_read(
     for (name, how) in &read.filter {
         let mut key = (place(name), false);
         if is_listed(layout, collection, name) {
-            // The name of an attribute is given, its value is compared.
+            // The query compares the name and the value of an attribute.
             equal.push((format!("{path}{ATTRIBUTES}.k"), false));
             key.0 = format!("{path}{ATTRIBUTES}.v");
         }
@@ -167,7 +169,7 @@ fn for_read(
             Matching::NarrowRange | Matching::Range => range.push(key),
         }
     }
-    // Elements of a list come in the order of their list: an index sorts documents.
+    // An index cannot sort the elements of a list, because it sorts documents.
     let in_list = array_of(&collection.fields, path.trim_end_matches('.')).is_some();
     let sort = read.sort.iter().filter(|_| !in_list);
     let sort: Vec<(String, bool)> = sort.map(|(name, falls)| (place(name), *falls)).collect();
@@ -180,7 +182,7 @@ fn for_read(
     let all = equal.len();
     for (i, key) in equal.into_iter().chain(narrow).chain(sort).chain(range).enumerate() {
         if at_path(&collection.fields, &key.0).is_none() {
-            // What cannot be asked for here fails CK-12.
+            // A field that is not in this collection fails CK-12.
             continue;
         }
         if !keys.iter().any(|(name, _)| *name == key.0) {
@@ -191,7 +193,7 @@ fn for_read(
     if let Some(dropped) = one_array(&collection.fields, &mut keys) {
         notes.push(format!("an index goes through one array only, so `{dropped}` is left out"));
     }
-    // One document, whatever else is asked of it.
+    // The filter matches a single document, whatever its other conditions are.
     if keys.first().is_none_or(|(first, _)| first == "_id" && (keys.len() == 1 || compared > 0)) {
         return None;
     }
@@ -199,14 +201,14 @@ fn for_read(
     let only = only_of(layout, collection, path, &keys);
     if let Some(Partial::Is(discriminator, _)) = &only {
         notes.push(format!("queries must name `{discriminator}` to use it"));
-        // Within the index it is the same everywhere.
+        // In a partial index for one kind, this field always has the same value.
         keys.retain(|(name, _)| name != discriminator);
     }
     let compared = compared.min(keys.len());
     Some(IndexPlan { only, notes, compared, ..IndexPlan::on(keys, serves) })
 }
 
-/// Whether few documents share a value of a field.
+/// Whether a field is selective.
 fn tells(field: &EntityField) -> bool {
     let plain = matches!(
         field.kind,
@@ -215,10 +217,10 @@ fn tells(field: &EntityField) -> bool {
     plain && field.values.is_empty() && field.distinct.is_none_or(|values| values >= MANY_VALUES)
 }
 
-/// Values from which on a field finds few documents (SK-1).
+/// A field with this many values is selective (SK-1).
 const MANY_VALUES: f64 = 1000.0;
 
-/// Reads that ask a collection for what none of its documents has.
+/// Returns reads that query a collection by a field that its documents do not have.
 pub(crate) fn lost<'m>(layout: &Layout<'m>, collection: &CollectionPlan) -> Vec<&'m DesignRead> {
     let here = entities_in(layout, collection);
     let reads = layout.model.reads.iter();
@@ -228,8 +230,8 @@ pub(crate) fn lost<'m>(layout: &Layout<'m>, collection: &CollectionPlan) -> Vec<
     reads.filter(is_lost).collect()
 }
 
-/// Whether a read asks for something that no document has where it looks. What it knows another entity by
-/// may be in a collection of pairs, which has indexes of its own.
+/// Whether a read queries a field that is missing in the documents it searches. A field that
+/// identifies another entity may be in junction documents, which have their own indexes.
 fn is_lost(
     layout: &Layout<'_>,
     collection: &CollectionPlan,
@@ -244,9 +246,9 @@ fn is_lost(
     })
 }
 
-/// Reads that name an entity by a relationship about which nothing is decided yet.
+/// Returns reads that use an undecided relationship.
 pub(crate) fn open<'m>(layout: &Layout<'m>, collections: &[CollectionPlan]) -> Vec<&'m DesignRead> {
-    // Where everything is decided nothing is open.
+    // With all decisions made, no read is open.
     if layout.linked().all(|(_, decision)| decision.choice.is_some()) {
         return Vec::new();
     }
@@ -273,7 +275,7 @@ pub(crate) fn open<'m>(layout: &Layout<'m>, collections: &[CollectionPlan]) -> V
     layout.model.reads.iter().filter(is_open).collect()
 }
 
-/// A field of one kind alone is indexed for that kind (PT-poly.2).
+/// Returns the partial filter of an index on a field that only one kind has (PT-poly.2).
 fn only_of(
     layout: &Layout<'_>,
     collection: &CollectionPlan,
@@ -288,7 +290,7 @@ fn only_of(
                 _ => None,
             }
         })?;
-    // A field of two kinds would be missed for one of them.
+    // If two kinds have the field, a partial index would miss one of them.
     let mut having = entity.variants.iter().filter(|variant| {
         keys.iter().any(|(name, _)| variant.fields.iter().any(|field| field.name == *name))
     });
@@ -296,15 +298,16 @@ fn only_of(
     Some(Partial::Is(discriminator, variant.name.clone()))
 }
 
-/// An index that another begins with is not needed, unless it is unique, partial or lets documents go.
+/// Removes indexes that are a prefix of another, unless they are unique, partial or delete
+/// documents.
 fn merged(found: Vec<IndexPlan>) -> Vec<IndexPlan> {
-    // First, while none has taken in what another serves.
+    // This comes first, because merging combines the lists of reads.
     let found = without_known(found);
     let mut kept: Vec<IndexPlan> = Vec::new();
     let whole = |index: &IndexPlan| index.only.is_none();
     let plain = |index: &IndexPlan| whole(index) && !index.unique && index.expire_after.is_none();
     for index in found {
-        // What asks for a value finds it in an index of documents that have one.
+        // A query for a value can use an index of the documents that have a value.
         let covers = |a: &IndexPlan, b: &IndexPlan| {
             a.only == b.only
                 || (b.only.is_none() || matches!(b.only, Some(Partial::Is(..))) && !b.unique)
@@ -314,7 +317,8 @@ fn merged(found: Vec<IndexPlan>) -> Vec<IndexPlan> {
             .iter_mut()
             .find(|have| have.keys == index.keys && (covers(have, &index) || covers(&index, have)));
         if let Some(same) = same {
-            // The one that is unique among all that have a value serves those of one kind, too.
+            // An index that is unique among all documents with a value also serves those of one
+            // kind.
             if matches!(same.only, Some(Partial::Is(..))) && index.unique {
                 same.notes.clear();
                 same.only = index.only.clone();
@@ -344,7 +348,8 @@ fn merged(found: Vec<IndexPlan>) -> Vec<IndexPlan> {
     kept
 }
 
-/// Whoever gives a value that no two documents share finds one document by it, whatever else is asked of it.
+/// Removes indexes for reads whose filter contains a unique field. That field alone finds the
+/// single document.
 fn without_known(found: Vec<IndexPlan>) -> Vec<IndexPlan> {
     let one_of = |index: &IndexPlan| match (index.keys.as_slice(), &index.only) {
         ([(key, _)], None) if index.unique => Some(key.clone()),

@@ -1,41 +1,41 @@
-//! An index of a design.
+//! The plan of an index.
 
 use std::collections::BTreeSet;
 
 use bson::{Bson, Document, doc};
 
-/// An index.
+/// The plan of an index.
 #[derive(Clone, Debug, PartialEq)]
 pub struct IndexPlan {
-    /// Fields and whether each falls.
+    /// The fields, and whether each is descending.
     pub keys: Vec<(String, bool)>,
-    /// How many keys in front are compared with one value each: their order is free.
+    /// The number of leading keys that are compared with one value each. Their order is arbitrary.
     pub compared: usize,
-    /// Whether no two documents share a key.
+    /// Whether keys must be unique.
     pub unique: bool,
-    /// Which documents it is for; `None` means all.
+    /// The documents in the index. `None` means all.
     pub only: Option<Partial>,
-    /// Seconds after which documents go.
+    /// The number of seconds after which documents expire.
     pub expire_after: Option<u64>,
-    /// What it serves.
+    /// The reads that it serves.
     pub serves: Vec<String>,
-    /// Whether a range stands before the sort, and other things worth saying.
+    /// Notes, for example that a range precedes the sort.
     pub notes: Vec<String>,
 }
 
-/// Documents that an index is for.
+/// The documents in a partial index.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Partial {
-    /// A field has a value (PT-poly.2).
+    /// A field has this value (PT-poly.2).
     Is(String, String),
-    /// A number is below another: buckets with room left (GC-37), documents of an old shape.
+    /// A number is below this value: buckets with free space (GC-37), documents of an old shape.
     Below(String, u64),
-    /// A field is there: parents without children share none of their fields.
+    /// A field exists. Parents without children therefore do not conflict.
     Present(String),
 }
 
 impl Partial {
-    /// As people read it: `type is car`.
+    /// Returns the condition in words: `type is car`.
     pub fn text(&self) -> String {
         match self {
             Self::Is(field, value) => format!("{field} is {value}"),
@@ -44,7 +44,7 @@ impl Partial {
         }
     }
 
-    /// The `partialFilterExpression`.
+    /// Returns the `partialFilterExpression`.
     pub fn filter(&self) -> Document {
         match self {
             Self::Is(field, value) => doc! { field: value },
@@ -54,7 +54,7 @@ impl Partial {
     }
 }
 
-/// A whole number as short as it can be.
+/// Returns an integer in the narrowest type.
 pub(crate) fn number(value: u64) -> Bson {
     i32::try_from(value).map_or_else(|_| Bson::Int64(value as i64), Bson::Int32)
 }
@@ -72,8 +72,9 @@ impl IndexPlan {
         }
     }
 
-    /// Whether it does what another would: it begins with the same keys, where those that are compared with
-    /// one value each may stand in any order, and the others may all be turned round.
+    /// Whether this index can replace another, because it begins with the same keys. Keys that are
+    /// compared with one value may be in any order. The directions of the others may all be
+    /// reversed.
     pub(crate) fn begins_with(&self, other: &Self) -> bool {
         let all = other.keys.len();
         if self.keys.len() < all {

@@ -1,4 +1,4 @@
-//! Decisions to collections: fields, indexes, shard keys, sizes and the check-list.
+//! Turns decisions into collections: fields, indexes, shard keys, sizes and the checklist.
 
 pub(crate) mod aging;
 pub mod capacity;

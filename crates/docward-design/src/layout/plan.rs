@@ -7,29 +7,30 @@ use crate::layout::capacity::Capacity;
 use crate::layout::checks::DesignCheck;
 use crate::layout::collection::CollectionPlan;
 
-/// The answer.
+/// A complete design.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Design {
-    /// What the model is called.
+    /// The name of the model.
     pub name: String,
     /// The database.
     pub database: String,
-    /// Relationships, in the order of the file.
+    /// The decisions, in the order of the file.
     pub decisions: Vec<Decision>,
-    /// Entities, in the order of the file.
+    /// The advice about entities, in the order of the file.
     pub entities: Vec<EntityAdvice>,
     /// The collections that follow.
     pub collections: Vec<CollectionPlan>,
-    /// How large each gets.
+    /// The predicted size of each collection.
     pub capacity: Vec<Capacity>,
-    /// The check-list.
+    /// The checklist.
     pub checks: Vec<DesignCheck>,
-    /// What was assumed because nobody said.
+    /// Assumptions about undeclared figures.
     pub assumptions: Vec<String>,
 }
 
 impl Design {
-    /// The decision by which the children of a referenced relationship live in the documents of another parent.
+    /// Returns the decision that embeds the children of a referenced relationship in another
+    /// parent.
     pub fn home_elsewhere(&self, relationship: &str) -> Option<&Decision> {
         let away = self.decisions.iter().find(|decision| decision.relationship == relationship)?;
         if !decision::living_elsewhere(&self.decisions).contains(relationship) {
@@ -39,7 +40,7 @@ impl Design {
         homes.rev().find(|home| home.child == away.child && home.parent != away.parent)
     }
 
-    /// Everything that is open, each question once.
+    /// Returns all open questions without duplicates.
     pub fn questions(&self) -> Vec<&Question> {
         let mut all: Vec<&Question> = self
             .entities

@@ -1,5 +1,5 @@
-//! Shard keys from what was declared (ALG-9, SK-1 to SK-13). Keys of data that exists are judged by
-//! `docward shardkey`, which measures; here nothing exists yet.
+//! Chooses shard keys from declarations (ALG-9, SK-1 to SK-13). `docward shardkey` measures keys of
+//! existing data; this module works before data exists.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,24 +15,25 @@ use crate::layout::index::paths::place_of;
 use crate::layout::index_plan::{IndexPlan, Partial};
 use crate::layout::shard_key::{KeyCandidate, ShardPlan};
 
-/// What tells versions of a document apart.
+/// The field that distinguishes versions of a document.
 const VERSION: &str = "version";
 
-/// Share of the reads that must name the key (SK-4).
+/// The share of reads that must contain the key (SK-4).
 const TARGETED: f64 = 0.8;
 
-/// Share of the most frequent value: a warning, a failure (SK-2).
+/// The share of the most frequent value that causes a warning or a failure (SK-2).
 const TOP_WARN: f64 = 0.10;
 
 const TOP_FAIL: f64 = 0.30;
 
-/// Bytes of documents with one value that a chunk takes with ease: half of 128 MB.
+/// The size in bytes of documents with one value that fit into a chunk with reserve: half of 128
+/// MB.
 const CHUNK: f64 = 64.0 * 1024.0 * 1024.0;
 
-/// Chunks of a shard that are looked at, as `docward shardkey` does.
+/// The number of chunks per shard that must be able to grow, as in `docward shardkey`.
 const ENDS: u32 = 8;
 
-/// Ranges that make a hash dear (SK-9).
+/// The share of range reads from which a hashed key is too expensive (SK-9).
 const RANGES: f64 = 0.2;
 
 pub(crate) fn plan(layout: &Layout<'_>, collection: &CollectionPlan) -> Option<ShardPlan> {
@@ -40,13 +41,13 @@ pub(crate) fn plan(layout: &Layout<'_>, collection: &CollectionPlan) -> Option<S
     if deployment.shards < 2 {
         return None;
     }
-    // What is kept beside an entity's documents is asked for by its id, or by theirs.
+    // Archives are read by the id of a document, versions by the id of their document.
     let kept_by = match collection.purpose {
         Purpose::Archive => Some("_id".to_owned()),
         Purpose::Versions => Some(layout.naming.id_of(&collection.entity)),
         _ => None,
     };
-    // What says which series a reading belongs to may be together in one field.
+    // The fields that identify the series may be in one object.
     let meta = match &collection.purpose {
         Purpose::TimeSeries { meta, .. } => {
             collection.fields.iter().find(|field| field.name == *meta)
@@ -61,7 +62,7 @@ pub(crate) fn plan(layout: &Layout<'_>, collection: &CollectionPlan) -> Option<S
         let meta = meta.filter(|meta| meta.fields.iter().any(is_it))?;
         Some((format!("{}.{field}", meta.name), values))
     });
-    // Documents of a zone have their place, however few they are.
+    // With zones, even a small collection must be sharded.
     if zone.is_none() && stays_small(collection) {
         return None;
     }
@@ -90,21 +91,22 @@ pub(crate) fn plan(layout: &Layout<'_>, collection: &CollectionPlan) -> Option<S
         for finer in judge.finer(field) {
             candidates.push(vec![(field.clone(), false), (finer, false)]);
         }
-        // Behind few values, or one that all documents without it share, what rises makes hot ends, unless it is
-        // hashed; from 4.4 on a part of a key may be.
+        // A monotonically increasing field after a coarse field concentrates inserts in a few
+        // chunks. This also applies after a field that may be missing. Hashing the increasing field
+        // prevents this; from 4.4 on, a part of a key can be hashed.
         let is_coarse = judge.is_coarse(field) || judge.may_lack(field).is_some();
         if deployment.server >= (4, 4) && is_coarse {
             candidates.push(vec![(field.clone(), false), ("_id".to_owned(), true)]);
         }
     }
-    // Few values of each part are many series.
+    // Several parts with few values each can together distinguish many series.
     let series = judge.series();
     if series.len() > 1 {
         candidates.push(series.iter().map(|name| ((*name).to_owned(), false)).collect());
     }
     if let Some(id) = &kept_by {
         candidates = vec![match collection.purpose {
-            // Beside the index that keeps versions apart there is no hash.
+            // With the unique index on versions, the key cannot be hashed.
             Purpose::Versions => vec![(id.clone(), false), (VERSION.to_owned(), false)],
             _ => vec![(id.clone(), true)],
         }];
@@ -116,11 +118,11 @@ pub(crate) fn plan(layout: &Layout<'_>, collection: &CollectionPlan) -> Option<S
     if let Some(meta) = meta.filter(|meta| !meta.fields.is_empty()) {
         let parts = meta.fields.iter().map(|part| (format!("{}.{}", meta.name, part.name), false));
         let parts: Vec<(String, bool)> = parts.collect();
-        // A zone is one of the parts, and stands before the others.
+        // If the zone field is a part of the meta field, it comes first.
         candidates = if zone.is_some() { vec![parts] } else { vec![candidates.remove(0), parts] };
     }
     if let Some((field, _)) = &zone {
-        // Before 4.4 a key has one field or no hash.
+        // Before 4.4, a hashed key has a single field.
         let hashes = deployment.server >= (4, 4);
         for candidate in &mut candidates {
             candidate.retain(|(name, _)| name != field);
@@ -133,14 +135,19 @@ pub(crate) fn plan(layout: &Layout<'_>, collection: &CollectionPlan) -> Option<S
         candidates.dedup();
     }
     let zoned = zone.is_some();
-    // Soundness, targeting, open checks, a second field that reads use (SK-10), one where it is needed to
-    // split a chunk: looked up once for each, not at every comparison.
+    // Candidates are ranked by these properties, which are computed once:
+    //
+    // - soundness
+    // - targeting
+    // - open checks
+    // - a second field that reads use (SK-10)
+    // - a second field if it is needed to split a chunk
     let mut ranked: Vec<_> = candidates
         .into_iter()
         .map(|fields| {
             let key = judge.key(fields, zoned);
             let open = key.checks.iter().filter(|(_, holds, _)| holds.is_none()).count();
-            // Behind a zone the next field tells shards of it apart.
+            // Within a zone, the next field distributes documents over the shards.
             let names: Vec<&str> = key.fields.iter().map(|(name, _)| name.as_str()).collect();
             let behind = names.get(usize::from(zoned && names.len() > 1)).copied().unwrap_or("_id");
             let targeted = judge.targeting(behind).map_or(1.0, |(named, _)| named);
@@ -164,8 +171,8 @@ pub(crate) fn plan(layout: &Layout<'_>, collection: &CollectionPlan) -> Option<S
     );
     let mut judged: Vec<KeyCandidate> = ranked.into_iter().map(|(.., key)| key).collect();
     judged.dedup_by(|a, b| a.fields == b.fields);
-    // Where none is sound, one that the server takes, and rather one that asks every shard than one that
-    // writes to a single one.
+    // If no key is sound, prefer one that the server accepts. Of these, prefer one whose reads ask
+    // every shard to one whose inserts go to a single shard.
     let rank = |key: &KeyCandidate| (key.is_sound(), key.is_possible(), key.spreads());
     let best = (0..judged.len()).rev().max_by_key(|i| rank(&judged[*i])).unwrap_or(0);
     let key = judged.remove(best);
@@ -174,13 +181,14 @@ pub(crate) fn plan(layout: &Layout<'_>, collection: &CollectionPlan) -> Option<S
     Some(ShardPlan { key, others: judged, zones, change: change(deployment.server) })
 }
 
-/// Whether all documents fit a chunk for years: spread over shards they would gain nothing.
+/// Whether all documents fit into one chunk in the coming years. Sharding such a collection has no
+/// benefit.
 pub(crate) fn stays_small(collection: &CollectionPlan) -> bool {
     let each = document_bytes(&collection.fields, Rank::Mean) as f64;
     capacity::in_the_end(collection).is_some_and(|documents| documents * each <= CHUNK)
 }
 
-/// How a key can be changed later (SK-12).
+/// Describes how a key can be changed later (SK-12).
 fn change(server: (u32, u32)) -> &'static str {
     match server {
         (5.., _) => "`reshardCollection` changes it while the cluster runs, at the price of a copy",
@@ -197,17 +205,20 @@ fn change(server: (u32, u32)) -> &'static str {
 struct Judge<'l, 'm> {
     layout: &'l Layout<'m>,
     collection: &'l CollectionPlan,
-    /// Reads that begin here, also with what is embedded, and where the fields they name are.
+    /// The reads that begin with this collection or an embedded entity, with the prefix of their
+    /// paths.
     reads: Vec<(&'m DesignRead, String)>,
-    /// Reads that begin elsewhere and come here: how often, and by what.
+    /// The reads that begin elsewhere and fetch from this collection: the rate, and how they find
+    /// documents.
     fetched: Vec<(f64, Found)>,
-    /// Different values a key must have (SK-1).
+    /// The minimum number of distinct values of a key (SK-1).
     least: f64,
-    /// Values of a first field whose ranges grow at their ends: fewer do not keep all shards busy (SK-3).
+    /// The minimum number of values of a first field whose ranges grow at their ends. With fewer
+    /// values, some shards get no inserts (SK-3).
     ends: f64,
 }
 
-/// How a document may be without a field.
+/// How a document may lack a field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Lack {
     Missing,
@@ -223,17 +234,17 @@ impl Lack {
     }
 }
 
-/// How documents are found that a read fetches along a relationship.
+/// How a read that follows a relationship finds documents.
 enum Found {
-    /// By their `_id`s.
+    /// By `_id`.
     Id,
-    /// By the id of an entity that they hold.
+    /// By the id of an entity that they store.
     Holder(String),
-    /// By a list of ids, which is in no key.
+    /// By a list of ids, which cannot be part of a key.
     Listed,
 }
 
-/// What reads of other entities fetch of a collection's own, unless it is where they begin already.
+/// Returns the fetches of other entities' reads from a collection, unless they begin with it.
 fn fetched(layout: &Layout<'_>, collection: &CollectionPlan) -> Vec<(f64, Found)> {
     let mut found = Vec::new();
     let is_home = matches!(
@@ -280,7 +291,7 @@ fn fetched(layout: &Layout<'_>, collection: &CollectionPlan) -> Vec<(f64, Found)
 }
 
 impl Judge<'_, '_> {
-    /// Fields that reads name by one value, behind that of the zones.
+    /// Returns fields that reads compare with a value, without the zone field.
     fn named(&self, zone: Option<&str>) -> Vec<String> {
         let mut found = Vec::new();
         for index in &self.collection.indexes {
@@ -291,7 +302,8 @@ impl Judge<'_, '_> {
                 }
             }
         }
-        // Of values that a read names together each may lead, whichever stands first in it (SK-8, SK-10).
+        // If a read compares several fields, each of them may lead the key, regardless of their
+        // order in the read (SK-8, SK-10).
         for (read, path) in &self.reads {
             for name in self.given(read, path) {
                 if !found.contains(&name) && zone != Some(name.as_str()) {
@@ -302,7 +314,7 @@ impl Judge<'_, '_> {
         found
     }
 
-    /// Fields of the collection that a read names by a value.
+    /// Returns the fields of the collection that a read compares with a value.
     fn given(&self, read: &DesignRead, path: &str) -> Vec<String> {
         let equal = read
             .filter
@@ -312,8 +324,8 @@ impl Judge<'_, '_> {
         places.filter(|name| name != "_id" && self.is_plain(name)).collect()
     }
 
-    /// Share of the reads that reach a few shards: a field of few values has its documents on many, unless the next
-    /// one is named as well (SK-4).
+    /// Returns the share of reads that reach only a few shards. The documents of a value of a
+    /// coarse field are on many shards, unless the read also contains the next field (SK-4).
     fn reaches_few(&self, fields: &[(String, bool)], targeted: f64) -> f64 {
         let [(first, _), rest @ ..] = fields else { return targeted };
         if !self.is_coarse(first) {
@@ -333,7 +345,8 @@ impl Judge<'_, '_> {
         if all > 0.0 { few / all } else { targeted }
     }
 
-    /// The fields that say which series a bucket is of, as the append asks for them.
+    /// Returns the fields that identify the series of a bucket, in the order of the append's
+    /// filter.
     fn series(&self) -> Vec<&str> {
         let fields = || self.collection.fields.iter();
         let is_series =
@@ -344,10 +357,10 @@ impl Judge<'_, '_> {
         keys.map(|(name, _)| name.as_str()).take_while(|name| is_series(name)).collect()
     }
 
-    /// How many series there are, where a key names all that they are told apart by.
+    /// Returns the number of series if a key contains all fields that identify them.
     fn series_of(&self, names: &[&str]) -> Option<f64> {
         let declared = self.layout.model.entity(&self.collection.entity)?.series.as_ref()?;
-        // What belongs to an entity about which nothing is decided yet is not here.
+        // References to an entity with an undecided relationship are missing here.
         let series = self.series();
         let all = series.len() == declared.id.len() && !series.is_empty();
         let named = all && series.iter().all(|part| names.contains(part));
@@ -361,7 +374,7 @@ impl Judge<'_, '_> {
             .any(|field| field.name == name && field.kind != BsonType::Array)
     }
 
-    /// Fields that split what shares a value of the first one (SK-10).
+    /// Returns fields that split documents with the same value of the first field (SK-10).
     fn finer(&self, first: &str) -> Vec<String> {
         let date = self
             .collection
@@ -369,13 +382,13 @@ impl Judge<'_, '_> {
             .iter()
             .find(|f| f.kind == BsonType::Date && self.may_lack(&f.name).is_none())
             .map(|f| f.name.clone());
-        // The other end of a pair, which the pair's unique index goes on with.
+        // The other end of a pair, which is the next field of the unique index.
         let ends = self.collection.fields.iter().filter(|field| {
             matches!(self.collection.purpose, Purpose::Junction(_))
                 && matches!(field.origin, Origin::Reference(_))
         });
         let ends = ends.map(|field| field.name.clone());
-        // What reads name beside it finds one of its chunks.
+        // Fields that reads compare together with the first one find a single chunk.
         let beside = self.reads.iter().map(|(read, path)| self.given(read, path));
         let beside = beside.filter(|given| given.iter().any(|name| name == first)).flatten();
         let finer = ends.chain(beside).chain(date).chain(["_id".to_owned()]);
@@ -385,7 +398,7 @@ impl Judge<'_, '_> {
         finer
     }
 
-    /// Share of the reads by the leading field that also order or narrow by the next one.
+    /// Returns the share of reads by the leading field that also sort or filter by the next one.
     fn used(&self, key: &KeyCandidate, zoned: bool) -> f64 {
         let Some((finer, _)) = key.fields.get(1 + usize::from(zoned)) else { return 0.0 };
         let (mut all, mut using) = (0.0, 0.0);
@@ -399,8 +412,8 @@ impl Judge<'_, '_> {
         if all == 0.0 { 0.0 } else { using / all }
     }
 
-    /// Whether a key has a second field exactly when documents with one value of the first may be too
-    /// many for a chunk.
+    /// Whether the key has a second field exactly if documents with one value of the first may
+    /// exceed a chunk.
     fn fits(&self, key: &KeyCandidate, zoned: bool) -> bool {
         let zone = usize::from(zoned);
         let leading = key.fields.get(zone).map_or("_id", |(name, _)| name.as_str());
@@ -419,7 +432,7 @@ impl Judge<'_, '_> {
         let hashed = fields.iter().any(|(_, hashed)| *hashed);
         let names: Vec<&str> = fields.iter().map(|(name, _)| name.as_str()).collect();
         checks.push(self.cardinality(&names));
-        // Zones are meant to hold much; what is behind them must not.
+        // A zone may hold many documents, so only the fields after it must be selective.
         let behind = if zoned && names.len() > 1 { &names[1..] } else { &names[..] };
         match self.lacking(&fields, zoned) {
             Some(shared @ ("SK-2", ..)) => checks.push(shared),
@@ -428,10 +441,11 @@ impl Judge<'_, '_> {
                 checks.extend(other);
             }
         }
-        // Behind a zone the next field leads.
+        // After a zone, the next field counts as the leading one.
         let leading = names.get(usize::from(zoned)).or(names.first()).copied().unwrap_or("_id");
         checks.push(self.hot_end(&fields[usize::from(zoned && names.len() > 1)..]));
-        // A read that does not name the first field asks every shard, whatever else it names.
+        // A read without the first field asks every shard, even if it contains other fields of the
+        // key.
         let first = names.first().copied().unwrap_or("_id");
         let aimed = self.targeting(first);
         let targeted = aimed.map_or(1.0, |(named, _)| named);
@@ -444,7 +458,7 @@ impl Judge<'_, '_> {
                 ("SK-4", Some(named >= TARGETED), why)
             }
             Some((named, _)) => {
-                // A prefix is enough for the clause; what it is worth is said.
+                // The clause accepts a prefix, but the text says how much it helps.
                 let few = self.reaches_few(&fields, named);
                 let named_it = format!("{} of the reads name it", text::percent(named));
                 let why = match few < named {
@@ -471,8 +485,9 @@ impl Judge<'_, '_> {
         KeyCandidate { fields, checks, targeted }
     }
 
-    /// Where new documents go (SK-3): to the end of one range when the first field rises, and to the ends of
-    /// few when a field rises behind one of few values, or of one that most documents have (SK-7, SK-8, SK-10).
+    /// Judges where new documents are inserted (SK-3). If the first field increases, they go to the
+    /// end of one range. If an increasing field follows a coarse one, they go to the ends of few
+    /// ranges (SK-7, SK-8, SK-10).
     fn hot_end(&self, fields: &[(String, bool)]) -> (&'static str, Option<bool>, String) {
         let leading = fields.first().map_or("_id", |(name, _)| name.as_str());
         if fields.iter().any(|(_, hashed)| *hashed) {
@@ -516,13 +531,13 @@ impl Judge<'_, '_> {
         ("SK-3", Some(true), format!("`{leading}` does not rise"))
     }
 
-    /// Whether a field has few values, or one that most documents have.
+    /// Whether a field has few values, or one value in most documents.
     fn is_coarse(&self, name: &str) -> bool {
         self.distinct(name).is_some_and(|values| values < self.ends)
             || self.top_share(name).is_some_and(|share| share > TOP_FAIL)
     }
 
-    /// A field of the key that a declared write changes, and the write.
+    /// Returns a field of the key that a declared write changes, and the write.
     fn changed<'n>(&self, names: &[&'n str]) -> Option<(&'n str, &str)> {
         names.iter().find_map(|name| {
             let sets = |(entity, field): &(String, String)| {
@@ -535,7 +550,8 @@ impl Judge<'_, '_> {
         })
     }
 
-    /// A unique index must begin with the whole key, or the server refuses it.
+    /// Returns why a unique index conflicts with the key. The server requires that the index begins
+    /// with the whole key.
     fn not_unique(&self, fields: &[(String, bool)]) -> Option<String> {
         let refused = self.collection.indexes.iter().filter(|index| index.unique).filter(|index| {
             let begins = fields.iter().zip(&index.keys).all(|(part, key)| part.0 == key.0);
@@ -570,7 +586,7 @@ impl Judge<'_, '_> {
         let known: Vec<Option<f64>> = names.iter().map(|name| self.distinct(name)).collect();
         let series = self.series_of(names);
         let most = known.iter().flatten().copied().chain(series).fold(0.0, f64::max);
-        // Times have nearly as many values as there are documents.
+        // A time field has almost as many values as there are documents.
         let times = names.iter().find(|name| self.is_time(name));
         if let Some(time) = times.filter(|_| most < self.least) {
             return ("SK-1", Some(true), format!("`{time}` is a time, of which no two are alike"));
@@ -594,15 +610,15 @@ impl Judge<'_, '_> {
     }
 
     fn frequency(&self, names: &[&str]) -> (&'static str, Option<bool>, String) {
-        // A second field that is different in every document splits any value of the first.
+        // A second field that is unique splits the documents of any first value.
         let split = names.iter().any(|name| self.is_own(name));
         let first = names.first().copied().unwrap_or("_id");
-        // Each series brings as much as another.
+        // All series are assumed to have equally many documents.
         if let Some(series) = self.series_of(names).filter(|_| names.len() > 1 && !split) {
             let why = format!("a series has {} of the documents", text::percent(1.0 / series));
             return ("SK-2", Some(1.0 / series <= TOP_FAIL), why);
         }
-        // No document has two versions of one number.
+        // A document has each version number only once.
         let split =
             split || self.collection.purpose == Purpose::Versions && names.last() == Some(&VERSION);
         match (self.top_share(first), split) {
@@ -613,7 +629,8 @@ impl Judge<'_, '_> {
                 let why = format!("the most frequent value is in {}{word}", text::percent(share));
                 ("SK-2", Some(fine), why)
             }
-            // The most frequent of so few is in as many documents as the others, or in more.
+            // With so few values, the most frequent one is in at least an equal share of the
+            // documents.
             (None, false)
                 if names.len() == 1 && self.distinct(first).is_some_and(|n| n * TOP_FAIL < 1.0) =>
             {
@@ -633,7 +650,7 @@ impl Judge<'_, '_> {
     }
 
     fn declared(&self, name: &str) -> Option<&docward_model::EntityField> {
-        // A part of the field that says which series a reading belongs to.
+        // A part of the object that identifies the series.
         let name = match &self.collection.purpose {
             Purpose::TimeSeries { meta, .. } => {
                 name.strip_prefix(meta.as_str()).and_then(|rest| rest.strip_prefix('.'))
@@ -644,7 +661,7 @@ impl Judge<'_, '_> {
         self.layout.model.entity(&self.collection.entity)?.field(name)
     }
 
-    /// The entity whose id a field holds.
+    /// Returns the entity whose id a field stores.
     fn target(&self, name: &str) -> Option<&docward_model::Entity> {
         let field = self.collection.fields.iter().find(|field| field.name == name)?;
         match &field.origin {
@@ -653,7 +670,7 @@ impl Judge<'_, '_> {
         }
     }
 
-    /// Whether no two documents share a value.
+    /// Whether each document has a different value.
     fn is_own(&self, name: &str) -> bool {
         name == "_id" || self.is_unique(name)
     }
@@ -667,7 +684,7 @@ impl Judge<'_, '_> {
         self.declared(name).is_some_and(|field| field.unique) && self.may_lack(name).is_none()
     }
 
-    /// How a document may be without a field of a key.
+    /// Returns how a document may lack a field of a key.
     fn may_lack(&self, name: &str) -> Option<Lack> {
         let (_, field) = at_path(&self.collection.fields, name)?;
         match (field.required, field.nullable) {
@@ -677,8 +694,9 @@ impl Judge<'_, '_> {
         }
     }
 
-    /// Documents without a field of the key share one value of it, null (SK-2): they stay in one chunk, unless what
-    /// stands behind it is hashed. They belong to no zone (SK-11), and before 4.4 they are refused.
+    /// Judges documents without a field of the key. They share the value null (SK-2) and stay in
+    /// one chunk, unless the key has a hashed field after it. They belong to no zone (SK-11).
+    /// Servers before 4.4 refuse them.
     fn lacking(
         &self,
         fields: &[(String, bool)],
@@ -728,7 +746,7 @@ impl Judge<'_, '_> {
 
     fn top_share(&self, name: &str) -> Option<f64> {
         if let Some(entity) = self.target(name) {
-            // The largest parent's share of all children.
+            // Uses the largest parent's share of all children.
             let relationship = self
                 .layout
                 .model
@@ -736,7 +754,7 @@ impl Judge<'_, '_> {
                 .iter()
                 .find(|r| r.parent == entity.name && r.child == self.collection.entity)?;
             let most = relationship.children?.max as f64;
-            // Buckets hold many children each; the share is one of children.
+            // A bucket holds many children, and the share refers to children.
             let all = match self.collection.purpose {
                 Purpose::Bucket(_) => self.layout.model.entity(&self.collection.entity)?.count,
                 _ => self.collection.documents,
@@ -754,11 +772,12 @@ impl Judge<'_, '_> {
             return Some(true);
         }
         if self.target(name).is_some() {
-            // Ids of another entity come in the order of use, not of creation.
+            // References to other documents are inserted in the order of use, not in the order of
+            // the ids.
             return Some(false);
         }
         let Some(field) = self.declared(name) else {
-            // The period of a bucket.
+            // The field is the period of a bucket.
             return self.is_time(name).then_some(true);
         };
         field.rising.or(match field.kind {
@@ -769,7 +788,8 @@ impl Judge<'_, '_> {
         })
     }
 
-    /// Pairs and pages are read along a relationship: share of those reads that know a field's value.
+    /// Returns the share of reads along a relationship that know a field's value. Junction
+    /// documents and pages are read only along a relationship.
     fn along_relationship(&self, relationship: &str, leading: &str) -> Option<f64> {
         let r = self.layout.model.relationship(relationship)?;
         let (mut all, mut named) = (0.0, 0.0);
@@ -789,7 +809,8 @@ impl Judge<'_, '_> {
         (all > 0.0).then(|| named / all)
     }
 
-    /// Share of the reads that name a field by a value, and by a range; `None` when there are no reads.
+    /// Returns the share of reads that compare a field with a value, and the share that use a
+    /// range. Returns `None` if there are no reads.
     fn targeting(&self, leading: &str) -> Option<(f64, f64)> {
         let (mut all, mut named, mut ranged) = (0.0, 0.0, 0.0);
         if let Purpose::Junction(name) | Purpose::Overflow(name) = &self.collection.purpose {
@@ -799,7 +820,7 @@ impl Judge<'_, '_> {
         let parts = meta.map(|meta| meta.fields.as_slice()).unwrap_or_default();
         for (read, path) in &self.reads {
             all += read.per_second;
-            // All parts of a field are the field.
+            // A filter on all parts of an object counts as a filter on the object.
             let is_given = |part: &Planned| {
                 read.filter.iter().any(|(name, how)| *name == part.name && *how == Matching::Equal)
             };

@@ -1,4 +1,4 @@
-//! What the server makes of a native time series: readings of a bucket and their bytes.
+//! Predicts the buckets of a native time series: their readings and bytes.
 
 use docward_model::{BsonType, DesignModel};
 
@@ -6,9 +6,9 @@ use crate::declared::dates::{DAY, HOUR};
 use crate::declared::field_plan::{Origin, Planned, Rank, document_bytes};
 use crate::layout::collection::{CollectionPlan, Purpose};
 
-/// Bytes of a value in a column of a bucket that the server has closed and compressed: what rises evenly
-/// takes hardly anything, numbers with few places take as many bytes as their differences, other values are
-/// kept as they are.
+/// Returns the size in bytes of a value in a column of a closed and compressed bucket. Evenly
+/// rising values need almost no space. Numbers with few digits need as many bytes as their
+/// differences. Other values are not compressed.
 pub(crate) fn column(field: &Planned, time: &str) -> f64 {
     match field.kind {
         _ if field.name == time => 0.1,
@@ -20,16 +20,17 @@ pub(crate) fn column(field: &Planned, time: &str) -> f64 {
     }
 }
 
-/// Readings and span of a bucket that the server makes.
+/// The maximum number of readings in a bucket of the server.
 pub(crate) const SERVER_MOST: u64 = 1000;
 
-/// Bytes of it before it is compressed.
+/// The maximum size of such a bucket in bytes before compression.
 pub(crate) const SERVER_BYTES: u64 = 125_000;
 
-/// Bytes of it beside its readings: id, version, least and greatest values.
+/// The size of such a bucket without readings, in bytes: id, version, minimum and maximum values.
 pub(crate) const SERVER_HEAD: u64 = 160;
 
-/// Most readings of a bucket that the server makes, of so many bytes and milliseconds from one to the next.
+/// Returns the maximum number of readings in a bucket of the server, for an interval in
+/// milliseconds and a reading size in bytes.
 pub(crate) fn server_most(granularity: &str, step: i64, reading: u64) -> u64 {
     let span: i64 = match granularity {
         "seconds" => HOUR,
@@ -37,18 +38,18 @@ pub(crate) fn server_most(granularity: &str, step: i64, reading: u64) -> u64 {
         _ => 30 * DAY,
     };
     let by_bytes = SERVER_BYTES / reading.max(1);
-    // A bucket ends when the next reading would be a whole span after its begin.
+    // A bucket ends when the next reading would be a whole span after its start.
     let by_span = (span as u64).div_ceil(step as u64).max(1);
     SERVER_MOST.min(by_bytes.max(1)).min(by_span)
 }
 
-/// Milliseconds from one reading of a series to the next.
+/// Returns the time between two readings of a series in milliseconds.
 pub(crate) fn step(series: &docward_model::Series) -> i64 {
     (1000.0 / series.per_second.max(1e-9)).clamp(1.0, 1e12).round() as i64
 }
 
-/// Bytes that a reading of a time series takes once the server has packed it, and how many of them a bucket
-/// has; `None` for other collections.
+/// Returns the compressed size of a reading in bytes, and the number of readings in a bucket.
+/// Returns `None` if the collection is not a time series.
 pub(crate) fn packed(model: &DesignModel, collection: &CollectionPlan) -> Option<(f64, f64)> {
     let Purpose::TimeSeries { time, meta, granularity } = &collection.purpose else { return None };
     let series = model.entity(&collection.entity)?.series.as_ref()?;

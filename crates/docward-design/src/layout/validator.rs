@@ -1,5 +1,5 @@
-//! The `$jsonSchema` of a collection (ALG-10). Nothing is refused that the design does not say:
-//! fields that are not planned are let through.
+//! The `$jsonSchema` of a collection (ALG-10). It restricts only planned fields and allows all
+//! others.
 
 use bson::{Bson, Document, doc};
 use docward_model::{BsonType, DesignModel, Entity, words};
@@ -8,15 +8,16 @@ use crate::declared::field_plan::{Origin, Planned, own};
 use crate::layout::collection::{CollectionPlan, Purpose};
 use crate::layout::index_plan::number;
 
-/// Elements of a list that nobody set a bound for (DM-08.1).
+/// The maximum number of elements of a list without a declared bound (DM-08.1).
 const LIST_MOST: u64 = 999;
 
-/// The validator of a collection: `{$jsonSchema: …}`; none for time series, which take none (GC-30).
+/// Returns the validator of a collection, `{$jsonSchema: …}`. Returns `None` for time series, which
+/// do not support validators (GC-30).
 pub fn validator(model: &DesignModel, collection: &CollectionPlan) -> Option<Document> {
     collection.purpose.takes_validator().then(|| doc! { "$jsonSchema": schema(model, collection) })
 }
 
-/// The schema of a collection's documents.
+/// Returns the schema of a collection's documents.
 pub(crate) fn schema(model: &DesignModel, collection: &CollectionPlan) -> Document {
     let entity = match collection.purpose {
         Purpose::Junction(_) | Purpose::Overflow(_) | Purpose::Bucket(_) => None,
@@ -57,7 +58,7 @@ impl Writer<'_> {
             fields.iter().any(|field| field.name == discriminator)
         };
         let kinds = entity.filter(|entity| !entity.variants.is_empty() && tells(entity));
-        // Fields of one kind alone are judged where the kind is known.
+        // Fields that only one kind has are validated in the branch of that kind.
         let of_kind = |field: &&Planned| {
             kinds.is_some_and(|entity| {
                 entity.variants.iter().any(|v| v.fields.iter().any(|f| f.name == field.name))
@@ -88,7 +89,8 @@ impl Writer<'_> {
         }
     }
 
-    /// One branch for each kind, told apart by the discriminator (PT-poly.1). A preview has some fields alone.
+    /// Returns one branch for each kind, selected by the discriminator (PT-poly.1). A preview has
+    /// only some of the fields.
     fn kinds(&self, entity: &Entity, among: &[Planned]) -> Vec<Bson> {
         let discriminator = crate::declared::field_plan::discriminator(entity);
         let is_there = |field: &&Planned| among.iter().any(|other| other.name == field.name);
@@ -109,7 +111,7 @@ impl Writer<'_> {
             branch.insert("properties", properties);
             branches.push(branch.into());
         }
-        // Values of the field that no kind is declared for.
+        // Values of the discriminator without a declared kind.
         let plain: Vec<&String> = entity
             .field(&discriminator)
             .map(|field| field.values.iter().collect::<Vec<_>>())
@@ -125,7 +127,7 @@ impl Writer<'_> {
 
     fn property(&self, field: &Planned) -> Document {
         let mut made = Document::new();
-        // Where the entity is known, so are the types of its values.
+        // If the entity is known, another branch restricts the types of these values.
         if field.name == "v" && field.origin == Origin::Pattern("attribute") {
             return made;
         }
@@ -196,8 +198,8 @@ impl Writer<'_> {
     }
 }
 
-/// Types a field takes. Drivers of languages with one kind of number store a whole one as an int,
-/// whatever was declared (GC-52).
+/// Returns the types that a field accepts. Some languages have a single number type, and their
+/// drivers store whole numbers as int, whatever type is declared (GC-52).
 fn accepted(kind: BsonType) -> &'static [&'static str] {
     match kind {
         BsonType::Int | BsonType::Long => &["int", "long"],
@@ -227,7 +229,7 @@ fn is_attributes(field: &Planned) -> bool {
     field.origin == Origin::Pattern("attribute") && field.kind == BsonType::Array
 }
 
-/// Types of the values in a list of attributes: of the fields that are not beside it.
+/// Returns the types of the values in an attribute list, from the fields that are stored in it.
 fn attribute_types(entity: &Entity, beside: &[Planned]) -> Vec<&'static str> {
     let mut found: Vec<&'static str> = Vec::new();
     let listed = entity.attributes.iter().filter(|name| beside.iter().all(|f| f.name != **name));
@@ -250,7 +252,7 @@ fn listed(kind: BsonType, value: &str) -> Option<Bson> {
     }
 }
 
-/// Counts never fall below nothing.
+/// Whether a field is a count, which is never negative.
 fn is_count(field: &Planned) -> bool {
     matches!(
         field.origin,

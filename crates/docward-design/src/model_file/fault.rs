@@ -1,29 +1,30 @@
-//! What is wrong with a model file, and where.
+//! Mistakes in a model file, with their positions.
 
 use docward_model::Location;
 
 use crate::model_file::position::At;
 
-/// One mistake in a model file.
+/// A mistake in a model file.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{}: {message}{}", self.place(), hint.as_ref().map(|hint| format!("; {hint}")).unwrap_or_default())]
 pub struct Fault {
-    /// Where.
+    /// The position.
     pub location: Location,
-    /// What is wrong: lower-case start, no final stop.
+    /// What is wrong. Begins with a lower-case letter and has no full stop.
     pub message: String,
     /// What to write instead.
     pub hint: Option<String>,
 }
 
 impl Fault {
-    /// The place as people write it.
+    /// Returns the position in the usual notation.
     pub fn place(&self) -> String {
         format!("{}:{}:{}", self.location.file, self.location.line, self.location.column)
     }
 }
 
-/// A text that quotes the file, with what would steer a terminal written out.
+/// Escapes control characters in a quotation from the file, because they could manipulate a
+/// terminal.
 fn visible(text: &str) -> String {
     let mut shown = String::with_capacity(text.len());
     for c in text.chars() {
@@ -32,7 +33,7 @@ fn visible(text: &str) -> String {
     shown
 }
 
-/// Collects mistakes of one file.
+/// Collects the mistakes of a file.
 pub(crate) struct Faults<'n> {
     file: &'n str,
     found: Vec<Fault>,
@@ -57,10 +58,10 @@ impl<'n> Faults<'n> {
         self.found.is_empty()
     }
 
-    /// Everything found, in the order of the file.
+    /// Returns all mistakes in the order of the file.
     pub(crate) fn finish(mut self) -> Vec<Fault> {
         self.found.sort_by_key(|fault| (fault.location.line, fault.location.column));
-        // A name that is wrong in two places of one line is told once.
+        // A name that is wrong twice in one line is reported once.
         self.found.dedup();
         self.found
     }

@@ -1,5 +1,6 @@
-//! A short interview that ends in a model file: what the three questions of DP-2 and the decision tables
-//! ask for one relationship after the other. Pure: the caller prints prompts and reads lines.
+//! A short interview that produces a model file. For each relationship, it asks the three questions
+//! of DP-2 and those of the decision tables. This module does no IO: the caller prints prompts and
+//! reads lines.
 
 use std::fmt::Write;
 
@@ -8,16 +9,15 @@ use docward_model::words;
 use crate::model_file::quantity;
 use crate::model_file::starter::scalar;
 
-/// Asks one question and takes the answer; an empty answer is the default in brackets. `None` ends the
-/// interview.
+/// Asks a question. An empty answer means the default in brackets; `None` ends the interview.
 pub trait Ask {
-    /// The answer to a prompt.
+    /// Returns the answer to a prompt.
     fn ask(&mut self, prompt: &str) -> Option<String>;
-    /// Says that an answer cannot be used.
+    /// Reports that an answer cannot be used.
     fn complain(&mut self, text: &str);
 }
 
-/// Holds the interview; `None` when it was broken off.
+/// Runs the interview. Returns `None` if the user cancelled it.
 pub fn interview(with: &mut impl Ask, as_of: Option<&str>) -> Option<String> {
     let name = text(with, "What is the model called?", Some("shop"), is_name)?;
     let mut entities: Vec<Described> = Vec::new();
@@ -183,7 +183,7 @@ fn relation(with: &mut impl Ask, parent: &str, role: &str, child: &str) -> Optio
     })
 }
 
-/// `an order`, `a user`: with the article that it is spoken with.
+/// Returns a name with its article: `an order`, `a user`.
 fn one(name: &str) -> String {
     let lower = name.to_lowercase();
     let spoken_with_a = ["eu", "one", "uni", "us", "ut"];
@@ -225,7 +225,7 @@ fn is_name(text: &str) -> bool {
 fn names(text: &str) -> Option<Vec<String>> {
     let mut list: Vec<String> = Vec::new();
     for name in text.split(',').map(str::trim) {
-        // What is named twice is one.
+        // A name that is given twice counts once.
         if !list.iter().any(|known| known == name) {
             list.push(name.to_owned());
         }
@@ -233,7 +233,7 @@ fn names(text: &str) -> Option<Vec<String>> {
     list.iter().all(|name| is_name(name)).then_some(list)
 }
 
-/// `3 20 80` as the spread of a model file.
+/// Returns `3 20 80` as the spread of a model file.
 fn spread(text: &str) -> Option<String> {
     let numbers: Option<Vec<u64>> = text
         .split([' ', ','])

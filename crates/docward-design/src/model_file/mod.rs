@@ -1,4 +1,4 @@
-//! The model file: reading and writing it.
+//! Reads and writes model files.
 
 pub(crate) mod fault;
 pub(crate) mod interview;

@@ -1,6 +1,6 @@
-//! Numbers as people write them: `2M`, `20/s`, `1.5 KB`, `90 days`, `20%`.
+//! Numbers in the notation of model files: `2M`, `20/s`, `1.5 KB`, `90 days`, `20%`.
 
-/// A count: `1200`, `12_000`, `600k`, `2M`, `3 billion`.
+/// Parses a count: `1200`, `12_000`, `600k`, `2M`, `3 billion`.
 pub(crate) fn count(text: &str) -> Option<f64> {
     let (number, unit) = split(text)?;
     let times = match unit.to_ascii_lowercase().as_str() {
@@ -10,25 +10,27 @@ pub(crate) fn count(text: &str) -> Option<f64> {
         "b" | "g" | "billion" => 1e9,
         _ => return None,
     };
-    // More than all documents of the world is a slip of the finger.
+    // Larger numbers are typing errors.
     Some(number * times).filter(|count| *count <= MOST)
 }
 
-/// The largest number that is taken.
+/// The largest valid number.
 const MOST: f64 = 1e15;
 
-/// A version: a whole number from 1 on.
+/// Parses a version, which is an integer from 1 on.
 pub(crate) fn version(text: &str) -> Option<u64> {
     text.parse::<u64>().ok().filter(|version| (1..=1_000_000).contains(version))
 }
 
-/// Times a second: `20/s`, `3/min`, `1k/h`, `5000/day`, `2/week`, `1M/year`.
+/// Parses a rate: `20/s`, `3/min`, `1k/h`, `5000/day`, `2/week`, `1M/year`. Returns the rate per
+/// second.
 pub(crate) fn rate(text: &str) -> Option<f64> {
     let (number, period) = text.split_once('/').or_else(|| text.split_once(" per "))?;
     Some(count(number.trim())? / seconds_of(period.trim())?)
 }
 
-/// A rate as a model file has it, with three digits at most that mean something: `19/s`, `2.5/min`, `120/day`.
+/// Formats a rate for a model file with at most three significant digits: `19/s`, `2.5/min`,
+/// `120/day`.
 pub(crate) fn written(per_second: f64) -> String {
     const UNITS: [(f64, &str); 4] = [(1.0, "s"), (60.0, "min"), (3600.0, "h"), (DAY, "day")];
     let fits = |(seconds, _): &(f64, &str)| per_second * seconds >= 0.995;
@@ -46,14 +48,14 @@ pub(crate) fn written(per_second: f64) -> String {
     format!("{number}/{unit}")
 }
 
-/// How often something happens, as people say it: `20 times a second`, `3.5 times a day`, `once an hour`.
+/// Formats a rate in words: `20 times a second`, `3.5 times a day`, `once an hour`.
 pub(crate) fn often(per_second: f64) -> String {
     const UNITS: [(f64, &str); 4] =
         [(1.0, "a second"), (60.0, "a minute"), (3600.0, "an hour"), (DAY, "a day")];
     if per_second <= 0.0 {
         return "never".to_owned();
     }
-    // What rounds to 1 is said in its unit.
+    // A rate that rounds to 1 uses this unit.
     let fits = |(seconds, _): &(f64, &str)| per_second * seconds >= 0.95;
     let (seconds, unit) = UNITS.into_iter().find(fits).unwrap_or((YEAR, "a year"));
     let tenths = (per_second * seconds * 10.0).round() as u64;
@@ -67,7 +69,7 @@ pub(crate) fn often(per_second: f64) -> String {
     format!("{number} times {unit}")
 }
 
-/// Times a year, from a rate, or a bare count when it is 0.
+/// Parses a number per year: a rate, or the count 0.
 pub(crate) fn per_year(text: &str) -> Option<f64> {
     match rate(text) {
         Some(rate) => Some(rate * YEAR),
@@ -75,7 +77,7 @@ pub(crate) fn per_year(text: &str) -> Option<f64> {
     }
 }
 
-/// Bytes, in units of 1,024 (GC-56): `300`, `300 B`, `2 KB`, `1.5 MB`.
+/// Parses a size in units of 1,024 (GC-56): `300`, `300 B`, `2 KB`, `1.5 MB`.
 pub(crate) fn bytes(text: &str) -> Option<u64> {
     let (number, unit) = split(text)?;
     let times = match unit.to_ascii_lowercase().as_str() {
@@ -88,14 +90,15 @@ pub(crate) fn bytes(text: &str) -> Option<u64> {
     Some((number * times).round() as u64)
 }
 
-/// Days: `30 minutes`, `12 hours`, `90 days`, `6 months`, `1 year`.
+/// Parses a duration and returns days: `30 minutes`, `12 hours`, `90 days`, `6 months`, `1 year`.
 pub(crate) fn days(text: &str) -> Option<f64> {
     let (number, unit) = split(text)?;
     (!unit.is_empty() && number > 0.0).then_some(())?;
     Some(number * seconds_of(unit)? / DAY)
 }
 
-/// Seconds as [`days`] reads them, in the largest unit that leaves no rest: `90 days`, `36 hours`, `30 minutes`.
+/// Formats seconds for [`days`], in the largest unit without a remainder: `90 days`, `36 hours`,
+/// `30 minutes`.
 pub(crate) fn time(seconds: u64) -> String {
     const UNITS: [(u64, &str); 3] = [(86_400, "day"), (3_600, "hour"), (60, "minute")];
     let fits =
@@ -105,7 +108,7 @@ pub(crate) fn time(seconds: u64) -> String {
     format!("{number} {unit}{}", if number == 1 { "" } else { "s" })
 }
 
-/// How long something is kept, as people say it: in days, unless that would be rough.
+/// Formats a retention in days, unless this would be inaccurate.
 pub(crate) fn lasting(days: f64) -> String {
     match days >= 2.0 {
         true => docward_model::text::plural(days.round() as u64, "day"),
@@ -113,12 +116,13 @@ pub(crate) fn lasting(days: f64) -> String {
     }
 }
 
-/// Days as whole seconds, one at least: what is kept is not gone at once.
+/// Returns days in whole seconds. The minimum is one second, because 0 would delete documents at
+/// once.
 pub(crate) fn seconds(days: f64) -> u64 {
     (days * DAY).round().max(1.0) as u64
 }
 
-/// A share: `0.2` or `20%`.
+/// Parses a share: `0.2` or `20%`.
 pub(crate) fn share(text: &str) -> Option<f64> {
     let value = match text.strip_suffix('%') {
         Some(percent) => percent.trim().parse::<f64>().ok()? / 100.0,
@@ -128,7 +132,7 @@ pub(crate) fn share(text: &str) -> Option<f64> {
 }
 
 const DAY: f64 = 86_400.0;
-/// Seconds of a year of 365 days, as the rule book counts (PT-bucket.1: 525,600 minutes).
+/// The seconds of a year with 365 days, as in the rule book (PT-bucket.1: 525,600 minutes).
 pub(crate) const YEAR: f64 = 365.0 * DAY;
 
 fn seconds_of(period: &str) -> Option<f64> {
@@ -145,7 +149,7 @@ fn seconds_of(period: &str) -> Option<f64> {
     })
 }
 
-/// The number in front and the unit behind.
+/// Splits a text into its number and its unit.
 fn split(text: &str) -> Option<(f64, &str)> {
     let text = text.trim();
     let end = text

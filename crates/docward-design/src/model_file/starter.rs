@@ -1,5 +1,5 @@
-//! Model files to start from: a commented one, and one filled in from what data and workload show. What
-//! they do not show is left as a question in a comment, never guessed (DP-2).
+//! Model files to start from: a commented one, and one that is filled in from data and a workload.
+//! Missing facts become questions in comments and are never guessed (DP-2).
 
 mod recorded;
 
@@ -18,27 +18,27 @@ use crate::model_file::quantity;
 /// A commented model to start from.
 pub const STARTER: &str = include_str!("starter.yaml");
 
-/// Fields of an entity that are written down; documents with more are cut short with a remark.
+/// The maximum number of fields per entity. Further fields are replaced by a comment.
 const MOST_FIELDS: usize = 60;
 
-/// Objects inside of objects that are written down: a model has no use for more (DM-06.1).
+/// The maximum nesting depth of objects. Models need no more (DM-06.1).
 const DEEPEST: usize = 8;
 
 /// A collection that looks like readings over time (ALG-8).
 #[derive(Clone, Debug, PartialEq)]
 pub struct LooksLikeSeries {
-    /// The field of the time.
+    /// The time field.
     pub time: String,
-    /// The field that says which series it is.
+    /// The field that identifies the series.
     pub id: String,
-    /// Readings of one series, a second.
+    /// The readings of one series per second.
     pub per_second: f64,
-    /// Different series.
+    /// The number of distinct series.
     pub series: u64,
 }
 
-/// A model filled in from evidence. `as_of` is the day it is true for, as `2026-01-31`; `series` are collections that
-/// look like readings over time.
+/// Returns a model that is filled in from evidence. `as_of` is the date of the data, such as
+/// `2026-01-31`. `series` lists collections that look like readings over time.
 pub fn starter_from(
     evidence: &Evidence,
     as_of: Option<&str>,
@@ -49,7 +49,7 @@ pub fn starter_from(
         .collections
         .iter()
         .filter(|c| matches!(c.kind, CollectionKind::Plain | CollectionKind::TimeSeries))
-        // The server's own names are for none of ours.
+        // Collections of the server are not part of a model.
         .filter(|c| !c.namespace.collection.starts_with("system."))
         .filter(|c| c.profile.as_ref().is_some_and(|p| p.documents > 0))
         .collect();
@@ -95,7 +95,7 @@ pub fn starter_from(
     out
 }
 
-/// Names of entities by collection, each once.
+/// Unique names of entities, by collection.
 struct Names(BTreeMap<Namespace, String>);
 
 impl Names {
@@ -123,13 +123,13 @@ impl Names {
     }
 }
 
-/// A name that is not taken: with a number behind it where it is.
+/// Returns a name that is not taken, with a number if necessary.
 fn free(name: String, taken: impl Fn(&str) -> bool) -> String {
     let mut numbered = (2..).map(|n| format!("{name}_{n}"));
     if taken(&name) { numbered.find(|name| !taken(name)).unwrap_or_default() } else { name }
 }
 
-/// Fields that are an entity's own: no ids of others, no lists of objects.
+/// Returns an entity's own fields: no references, no lists of objects.
 fn own_fields<'e>(
     evidence: &Evidence,
     collection: &Collection,
@@ -137,7 +137,7 @@ fn own_fields<'e>(
 ) -> Vec<&'e Field> {
     let held = |field: &Field| {
         let here = evidence.references.iter().filter(|r| r.from == collection.namespace);
-        // A list of ids is a relationship, where it surely is one.
+        // A list of ids is a relationship if the reference is certain.
         let is_list = |r: &Reference| {
             is_sure(r) && r.path.as_str().strip_suffix("[]") == Some(field.path.as_str())
         };
@@ -191,7 +191,8 @@ fn entity(
     }
 }
 
-/// What looks like readings over time may be a series: whoever knows takes the sign away.
+/// Adds commented-out lines for a collection that looks like readings over time. Users who know
+/// that it is a series remove the comment sign.
 fn readings(
     out: &mut String,
     evidence: &Evidence,
@@ -211,11 +212,11 @@ fn readings(
     );
 }
 
-/// How documents come and go, as far as data shows it (DP-2): how many came, and an index that lets them go. That
-/// there is none does not say that they are kept for ever.
+/// Writes the lifecycle as far as data shows it (DP-2): the growth, and the expiry of an index.
+/// Without such an index, documents may still be deleted in another way.
 fn lifecycle(out: &mut String, collection: &Collection, profile: &Profile) {
     let indexes = collection.indexes.iter().flatten();
-    // One with a condition lets some go, and others stay.
+    // A partial index deletes only some documents.
     let expiry = indexes
         .filter(|index| index.partial_filter.is_none())
         .find_map(|index| Some((index, index.ttl_seconds.filter(|seconds| *seconds > 0)?)));
@@ -246,16 +247,16 @@ fn lifecycle(out: &mut String, collection: &Collection, profile: &Profile) {
     }
 }
 
-/// New documents a year, from the time between the first and the last.
+/// Returns the new documents per year, from the time between the first and the last.
 fn yearly(profile: &Profile) -> Option<f64> {
     let top = || profile.fields.iter().filter(|field| field.parent.is_none());
     let dates = |name: &str| top().find(|field| field.name == name).and_then(|f| f.dates);
-    // Birthdays and terms say nothing about when documents came.
+    // Birthdays and terms do not tell when documents were created.
     let named: Vec<&str> =
         top().filter(|f| f.dates.is_some()).map(|field| field.name.as_str()).collect();
     let (from, to) = dates("_id").or_else(|| dates(dates::coming_among(&named)?))?;
     let years = (to - from) as f64 / 1000.0 / quantity::YEAR;
-    // Less than a day says nothing about a year.
+    // Less than a day of data does not allow an estimate for a year.
     (years > 1.0 / 365.0).then(|| profile.total.max(profile.documents) as f64 / years)
 }
 
@@ -269,7 +270,7 @@ fn embedded_entity(out: &mut String, name: &str, fields: &[&Field], profile: &Pr
     let _ = writeln!(out, "    # ? lifecycle: {{growth: 1000/day, kept: forever}}");
 }
 
-/// A field with what is open about it.
+/// Writes a field and its open questions.
 fn write_field(out: &mut String, profile: &Profile, field: &Field, unique: bool) {
     let mut open = other_types(&field.types, kind_of(field));
     open_in(profile, field, &field.name, 0, &mut open);
@@ -280,13 +281,13 @@ fn write_field(out: &mut String, profile: &Profile, field: &Field, unique: bool)
     };
 }
 
-/// Whether all values that were seen are null.
+/// Whether all observed values are null.
 fn is_never_there(field: &Field) -> bool {
     field.types.total() > 0 && field.types.non_null() == 0
 }
 
-/// Types that data cannot tell: of a field that is always null, of elements that are never there. A list takes no
-/// null.
+/// Collects fields whose type is unknown from the data: fields that are always null, and elements
+/// of empty lists. A list must not be null.
 fn open_in(profile: &Profile, field: &Field, path: &str, depth: usize, open: &mut Vec<String>) {
     if is_never_there(field) {
         open.push(format!("`{path}` is always null: of what type is it?"));
@@ -314,7 +315,7 @@ fn open_in(profile: &Profile, field: &Field, path: &str, depth: usize, open: &mu
     }
 }
 
-/// `status: {type: string, bytes: {typical: 4 B, p99: 9 B}}`.
+/// Returns a line such as `status: {type: string, bytes: {typical: 4 B, p99: 9 B}}`.
 fn field_line(profile: &Profile, field: &Field, unique: bool, depth: usize) -> String {
     let kind = kind_of(field);
     let mut more = Vec::new();
@@ -345,7 +346,7 @@ fn field_line(profile: &Profile, field: &Field, unique: bool, depth: usize) -> S
     if is_null {
         more.push("nullable: true".to_owned());
     }
-    // Of what is null twice the index leaves out some.
+    // If null occurs twice, the index does not cover all documents.
     if unique && !is_null {
         more.push("unique: true".to_owned());
     }
@@ -356,7 +357,8 @@ fn field_line(profile: &Profile, field: &Field, unique: bool, depth: usize) -> S
     format!("{name}: {{type: {}, {}}}", kind.name(), more.join(", "))
 }
 
-/// What is open about a field with values of more than one type (DM-09.6): a model has one.
+/// Returns a question about a field with values of several types (DM-09.6), because a model allows
+/// only one.
 fn other_types(types: &TypeCounts, kind: BsonType) -> Vec<String> {
     let values = types.values();
     let all: u64 = values.iter().map(|(_, n)| n).sum();
@@ -372,7 +374,7 @@ fn children<'p>(profile: &'p Profile, field: &'p Field) -> impl Iterator<Item = 
     field.children.iter().map(|at| &profile.fields[*at])
 }
 
-/// Names that a model can hold: no operators, no dots.
+/// Whether a model can contain a name: it is no operator and has no dots.
 fn is_plain(name: &str) -> bool {
     !name.is_empty() && !name.starts_with('$') && !name.contains('.')
 }
@@ -383,7 +385,7 @@ fn is_list_of_objects(profile: &Profile, field: &Field) -> bool {
             .any(|f| f.shape == FieldShape::Element && kind_of(f) == BsonType::Object)
 }
 
-/// The type that most values have; a model knows no others.
+/// Returns the most frequent type, because a model allows only one.
 fn kind_of(field: &Field) -> BsonType {
     const KNOWN: [BsonType; 12] = [
         BsonType::String,
@@ -416,7 +418,7 @@ fn sizes(lengths: &Distribution) -> String {
 fn spread(lengths: &Distribution) -> String {
     let (p50, p95) = (lengths.p50(), lengths.quantile(0.95));
     let (p99, max) = (lengths.p99(), lengths.max);
-    // Sketches may be off by a little; the file must rise.
+    // Sketches are approximate, but the figures in the file must not decrease.
     let p99 = p99.min(max);
     let p95 = p95.min(p99);
     format!("{{p50: {}, p95: {p95}, p99: {p99}, max: {max}}}", p50.min(p95))
@@ -426,21 +428,21 @@ struct Relation<'e> {
     name: String,
     child: String,
     children: String,
-    /// Parents of a child, when there are several.
+    /// Describes the parents of a shared child.
     shared: Option<String>,
-    /// The field that holds ids today.
+    /// The field that currently stores ids.
     field: Option<String>,
     single: bool,
-    /// Whether some elements are null today, which a child is not.
+    /// Whether some elements are currently null. A child is never null.
     has_null: bool,
-    /// Fields of the child that stand beside its id today.
+    /// The child's fields that are currently stored beside its id.
     copies: Vec<&'e str>,
-    /// The name, fields and profile of an entity that has no collection of its own.
+    /// The name, fields and profile of an entity without its own collection.
     embedded: Option<(String, Vec<&'e Field>, &'e Profile)>,
 }
 
 impl Relation<'_> {
-    /// The entity that the children belong to.
+    /// Returns the parent entity of the children.
     fn parent(&self) -> &str {
         self.name.rsplit_once('.').map_or("", |(parent, _)| parent)
     }
@@ -478,7 +480,8 @@ fn relations<'e>(
     names: &Names,
 ) -> Vec<Relation<'e>> {
     let mut found: Vec<Relation<'e>> = Vec::new();
-    // Two ways from one entity to another are two relationships: the second is named after its field.
+    // Two paths from one entity to another are two relationships. The second is named after its
+    // field.
     let push = |mut relation: Relation<'e>, found: &mut Vec<Relation<'e>>| {
         let taken = |name: &str| found.iter().any(|have| have.name == name);
         if taken(&relation.name)
@@ -516,8 +519,8 @@ fn relations<'e>(
     found
 }
 
-/// Whether a list names all above a document of a tree, beside the one right above it: the design keeps such a list by
-/// itself.
+/// Whether a list contains all ancestors of a document in a tree, beside the parent. The design
+/// adds such a list itself.
 fn is_way_up(evidence: &Evidence, reference: &Reference) -> bool {
     let is_tree = |r: &Reference| r.from == reference.from && r.to == reference.from;
     let names = ["ancestors", "ancestorIds", "ancestor_ids"];
@@ -527,12 +530,13 @@ fn is_way_up(evidence: &Evidence, reference: &Reference) -> bool {
         && evidence.references.iter().any(|r| is_tree(r) && is_sure(r) && !r.path.in_array())
 }
 
-/// Whether a field refers to another collection beyond doubt.
+/// Whether a field certainly refers to another collection.
 fn is_sure(reference: &Reference) -> bool {
     reference.agreement() >= 0.9
 }
 
-/// Fields beside a reference that have the names and values of fields of what it refers to.
+/// Returns fields beside a reference with the same names and values as fields of the referenced
+/// documents.
 fn copies_beside<'e>(evidence: &'e Evidence, reference: &Reference) -> Vec<&'e str> {
     let beside = evidence.copies.iter().filter(|copy| {
         copy.from == reference.from && copy.reference == reference.path && copy.by_value
@@ -540,18 +544,18 @@ fn copies_beside<'e>(evidence: &'e Evidence, reference: &Reference) -> Vec<&'e s
     beside.filter(|copy| copy.path.leaf() == copy.source.leaf()).map(|c| c.path.leaf()).collect()
 }
 
-/// A list of objects at the top of documents.
+/// A top-level list of objects.
 struct Elements<'e> {
-    /// The entity whose documents have it, and what an element would be called.
+    /// The entity whose documents have the list, and the name of an element.
     parent: String,
     child: String,
     collection: &'e Collection,
     profile: &'e Profile,
     list: &'e Field,
     element: &'e Field,
-    /// References that stand in its elements.
+    /// The references in its elements.
     references: Vec<&'e Reference>,
-    /// Fields of its elements that are neither references nor copies of what they refer to.
+    /// The fields of its elements that are neither references nor copies.
     own: Vec<&'e Field>,
 }
 
@@ -575,7 +579,7 @@ impl<'e> Elements<'e> {
             .iter()
             .filter(|r| is_sure(r) && r.from == collection.namespace)
             .filter(|r| {
-                // What a list inside of an element refers to is not one of the element.
+                // References in a nested list do not belong to the element.
                 let below = r.path.as_str().strip_prefix(&inside);
                 below.is_some_and(|below| !below.contains("[]")) && names.get(&r.to).is_some()
             })
@@ -588,7 +592,7 @@ impl<'e> Elements<'e> {
             })
         };
         let own = children(profile, element)
-            // The design makes ids.
+            // The design creates ids.
             .filter(|f| f.shape == FieldShape::Named && is_plain(&f.name) && f.name != "_id")
             .filter(|field| !is_held(field) && !is_made_of(profile, field, &is_held))
             .collect();
@@ -597,21 +601,22 @@ impl<'e> Elements<'e> {
         Some(Self { parent, child, collection, profile, list, element, references, own })
     }
 
-    /// Whether elements say more than whom they refer to: else the list is one of ids.
+    /// Whether elements have more fields than a reference and copies. Otherwise the list is a list
+    /// of ids.
     fn says_more(&self) -> bool {
         let first = self.references.first();
         let several = self.references.iter().any(|r| first.is_some_and(|one| one.path != r.path));
         !self.own.is_empty() || several
     }
 
-    /// Whether a reference is one of an entity of its own, which the elements are.
+    /// Whether a reference belongs to an entity that the elements represent.
     fn has_own_entity(&self, reference: &Reference) -> bool {
         self.says_more()
             && reference.from == self.collection.namespace
             && self.references.iter().any(|own| own.path == reference.path)
     }
 
-    /// The list itself, and what its elements refer to.
+    /// Returns the relationships of the list and of the references in its elements.
     fn relations(&self, evidence: &'e Evidence, names: &Names) -> Vec<Relation<'e>> {
         let Some(array) = &self.list.array else { return Vec::new() };
         let mut all = vec![Relation {
@@ -649,7 +654,7 @@ impl<'e> Elements<'e> {
         all
     }
 
-    /// What a reference is called: `productId` is the `product`.
+    /// Returns the role of a reference: `product` for `productId`.
     fn role(&self, field: Option<&str>, to: &str) -> String {
         let stem = field.and_then(|name| {
             let stem = ["_id", "Id", "ID"].iter().find_map(|end| name.strip_suffix(end))?;
@@ -660,13 +665,14 @@ impl<'e> Elements<'e> {
     }
 }
 
-/// Whether an object has nothing in it but what is held elsewhere.
+/// Whether an object contains only fields that are stored elsewhere.
 fn is_made_of(profile: &Profile, field: &Field, is_held: &dyn Fn(&Field) -> bool) -> bool {
     let mut inside = children(profile, field).peekable();
     kind_of(field) == BsonType::Object && inside.peek().is_some() && inside.all(is_held)
 }
 
-/// A reference as a relationship: the one that is pointed at is the parent when each child has one.
+/// Returns a reference as a relationship. If each child has one, the referenced entity is the
+/// parent.
 fn referenced<'e>(
     evidence: &'e Evidence,
     reference: &'e Reference,
@@ -707,7 +713,7 @@ fn referenced<'e>(
     })
 }
 
-/// A name or text as YAML takes it: plain when nothing in it means something else.
+/// Returns a name or text in YAML, quoted only if necessary.
 pub(crate) fn scalar(text: &str) -> String {
     let simple = !text.is_empty()
         && text.chars().all(|c| c.is_alphanumeric() || matches!(c, '_' | '-' | '.' | ' '))

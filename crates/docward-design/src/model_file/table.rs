@@ -1,5 +1,5 @@
-//! A table of the model file, asked key by key; what nobody asked for is a mistake, with the key that
-//! was probably meant.
+//! A table of the model file, which callers read key by key. An unused key is a mistake, reported
+//! with the key that was probably meant.
 
 use crate::model_file::fault::Faults;
 use crate::model_file::position::At;
@@ -12,7 +12,7 @@ pub(crate) struct Table<'n> {
 }
 
 impl<'n> Table<'n> {
-    /// The node as a table; anything else is a fault.
+    /// Returns the node as a table. Any other node is a fault.
     pub(crate) fn of(node: &'n Node, what: &str, faults: &mut Faults<'_>) -> Option<Self> {
         match &node.value {
             Value::Map(entries) => Some(Self { at: node.at, entries, known: Vec::new() }),
@@ -24,7 +24,7 @@ impl<'n> Table<'n> {
         }
     }
 
-    /// What stands under a key.
+    /// Returns the value of a key.
     pub(crate) fn get(&mut self, key: &'static str) -> Option<&'n Node> {
         if !self.known.contains(&key) {
             self.known.push(key);
@@ -36,12 +36,12 @@ impl<'n> Table<'n> {
             .filter(|node| !node.is_nothing())
     }
 
-    /// Every entry, for tables whose keys are names.
+    /// Returns every entry of a table whose keys are names.
     pub(crate) fn entries(&self) -> &'n [(String, At, Node)] {
         self.entries
     }
 
-    /// Names the keys nobody asked for.
+    /// Reports unused keys.
     pub(crate) fn finish(self, what: &str, faults: &mut Faults<'_>) {
         for (key, at, _) in self.entries {
             if !self.known.contains(&key.as_str()) {
@@ -55,7 +55,7 @@ impl<'n> Table<'n> {
     }
 }
 
-/// The name that was probably meant.
+/// Returns the known name that was probably meant.
 pub fn nearest<'a>(word: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     known
         .map(|name| (strsim::jaro_winkler(&word.to_lowercase(), &name.to_lowercase()), name))
@@ -68,7 +68,7 @@ pub(crate) fn listed(names: &[&str]) -> String {
     names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
 }
 
-/// Single values, each with the mistake it makes when it is another thing.
+/// Reads single values. Each method reports a fault for an unsuitable value.
 impl Node {
     pub(crate) fn text(&self, what: &str, faults: &mut Faults<'_>) -> Option<&str> {
         match &self.value {
@@ -80,7 +80,7 @@ impl Node {
         }
     }
 
-    /// A value that a function reads; `example` says how it is written.
+    /// Reads a value with a function. `example` shows the notation.
     pub(crate) fn read<T>(
         &self,
         what: &str,
@@ -101,7 +101,7 @@ impl Node {
         self.read(what, "`true` or `false`", boolean, faults)
     }
 
-    /// A list of words; one word alone is a list of one.
+    /// Reads a list of words. A single word is a list of one.
     pub(crate) fn words(&self, what: &str, faults: &mut Faults<'_>) -> Vec<(String, At)> {
         match &self.value {
             Value::List(items) => items

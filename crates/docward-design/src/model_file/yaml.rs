@@ -1,12 +1,13 @@
-//! YAML to a tree in which everything knows its place. Built from events, because what libraries load
-//! into maps keeps the last of two equal keys, and a model with two entities of one name is a mistake.
+//! Parses YAML into a tree in which every node has a position. It uses parser events, because
+//! libraries that load maps keep only the last of two equal keys. A model with two entities of the
+//! same name must be reported as a mistake.
 
 use saphyr_parser::{Event, Marker, Parser, ScalarStyle};
 
 use crate::model_file::fault::Faults;
 use crate::model_file::position::At;
 
-/// A piece of the file.
+/// A node of the file.
 #[derive(Clone, Debug)]
 pub(crate) struct Node {
     pub(crate) at: At,
@@ -15,18 +16,18 @@ pub(crate) struct Node {
 
 #[derive(Clone, Debug)]
 pub(crate) enum Value {
-    /// Text as it was written, and whether it was in quotes.
+    /// The text as it was written, and whether it was in quotes.
     Scalar(String, bool),
     List(Vec<Node>),
-    /// Keys with their places, in the order of the file.
+    /// The keys with their positions, in the order of the file.
     Map(Vec<(String, At, Node)>),
 }
 
-/// Deeper files are no models.
+/// The maximum nesting depth of a model file.
 const MAX_DEPTH: usize = 32;
 
 impl Node {
-    /// What it is, for messages.
+    /// Returns the kind of node, for messages.
     pub(crate) fn noun(&self) -> &'static str {
         match &self.value {
             Value::Scalar(text, quoted) if text.is_empty() && !quoted => "nothing",
@@ -36,13 +37,13 @@ impl Node {
         }
     }
 
-    /// Whether nothing stands there: `key:` alone, `~` or `null`.
+    /// Whether there is no value: `key:` alone, `~` or `null`.
     pub(crate) fn is_nothing(&self) -> bool {
         matches!(&self.value, Value::Scalar(text, false) if matches!(text.as_str(), "" | "~" | "null"))
     }
 }
 
-/// Reads one document; what it cannot read is a fault.
+/// Parses one document. Anything that cannot be read is a fault.
 pub(crate) fn parse(text: &str, faults: &mut Faults<'_>) -> Option<Node> {
     let mut builder = Builder { events: Parser::new_from_str(text), faults, failed: false };
     let node = builder.document();
@@ -110,7 +111,7 @@ impl<'t> Builder<'t, '_, '_> {
             }
             Event::MappingStart(..) => Value::Map(self.map(depth)?),
             Event::Alias(_) => {
-                // Written out they could grow without end, and places would lie.
+                // Expanded aliases could grow without bound, and their positions would be wrong.
                 self.fail(at, "aliases (`*name`) are not read", "write the value out");
                 return None;
             }

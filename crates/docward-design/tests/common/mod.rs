@@ -1,4 +1,4 @@
-//! A model, designed, and questions about the design.
+//! Designs a model and answers questions about the design.
 #![allow(dead_code, reason = "each test program uses a part")]
 
 use std::path::PathBuf;
@@ -15,7 +15,7 @@ pub(crate) struct Case {
     pub(crate) design: Design,
 }
 
-/// Designs a text; mistakes in it fail the test.
+/// Designs the model in a text. Mistakes in it fail the test.
 #[track_caller]
 pub(crate) fn of(text: &str) -> Case {
     let model = match read("model.yaml", text) {
@@ -33,24 +33,24 @@ pub(crate) fn of(text: &str) -> Case {
 pub(crate) const GALLERY: [&str; 7] =
     ["bank", "blog", "catalogue", "chat", "iot", "shop", "social"];
 
-/// The text of a model of the gallery.
+/// Returns the text of a gallery model.
 pub(crate) fn text_of(name: &str) -> String {
     let path = repository().join(format!("examples/models/{name}.yaml"));
     std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
-/// The root of the repository.
+/// Returns the root of the repository.
 pub(crate) fn repository() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-/// A model of the gallery.
+/// Designs a gallery model.
 #[track_caller]
 pub(crate) fn gallery(name: &str) -> Case {
     of(&text_of(name))
 }
 
-/// A model of the gallery with something written differently.
+/// Designs a gallery model with a replaced piece of text.
 #[track_caller]
 pub(crate) fn gallery_with(name: &str, from: &str, to: &str) -> Case {
     let text = text_of(name);
@@ -75,7 +75,7 @@ impl Case {
         &self.decision(name).patterns
     }
 
-    /// Names of the patterns of a relationship.
+    /// Returns the names of the patterns of a relationship.
     #[track_caller]
     pub(crate) fn named(&self, name: &str) -> Vec<&'static str> {
         self.patterns(name).iter().map(Pattern::name).collect()
@@ -87,7 +87,7 @@ impl Case {
         found.unwrap_or_else(|| panic!("no entity {entity}"))
     }
 
-    /// Votes of a row for a relationship.
+    /// Returns the votes of a row for a relationship.
     #[track_caller]
     pub(crate) fn votes(&self, relationship: &str, row: &str) -> Vec<Vote> {
         let rows = &self.decision(relationship).ruling.rows;
@@ -107,7 +107,7 @@ impl Case {
         })
     }
 
-    /// The field of a path such as `items.product.name`.
+    /// Returns the field at a path such as `items.product.name`.
     #[track_caller]
     pub(crate) fn find(&self, collection: &str, path: &str) -> Option<&Planned> {
         let mut fields = self.collection(collection).fields.as_slice();
@@ -125,7 +125,7 @@ impl Case {
         self.find(collection, path).unwrap_or_else(|| panic!("no {path} in {collection}"))
     }
 
-    /// Indexes as they are read: `{ a: 1, b: -1 } unique`.
+    /// Returns the indexes of a collection in shell notation: `{ a: 1, b: -1 } unique`.
     #[track_caller]
     pub(crate) fn indexes(&self, collection: &str) -> Vec<String> {
         let indexes = self.collection(collection).indexes.iter();
@@ -154,7 +154,7 @@ impl Case {
         shard.unwrap_or_else(|| panic!("{collection} is not sharded"))
     }
 
-    /// An item of the check-list: whether it holds, and why.
+    /// Returns a checklist item: whether it passes, and why.
     #[track_caller]
     pub(crate) fn check(&self, id: &str) -> (Option<bool>, &str) {
         let found = self.design.checks.iter().find(|check| check.id.name() == id);
@@ -162,20 +162,20 @@ impl Case {
         (check.holds, &check.because)
     }
 
-    /// What is asked about an entity or relationship.
+    /// Returns the questions about an entity or relationship.
     pub(crate) fn asked(&self, about: &str) -> Vec<&str> {
         let all = self.design.questions();
         all.into_iter().filter(|q| q.about == about).map(|q| q.ask.as_str()).collect()
     }
 }
 
-/// A parent and its children, everything answered; figures of the relationship, reads and writes are
-/// given.
+/// Returns a model of a parent and its children without open questions. The arguments are the
+/// figures of the relationship, reads and writes.
 pub(crate) fn pair(relationship: &str, reads: &[&str], writes: &[&str]) -> String {
     pair_on("6.0", relationship, reads, writes)
 }
 
-/// The same on another server.
+/// Returns the same model for another server version.
 pub(crate) fn pair_on(server: &str, relationship: &str, reads: &[&str], writes: &[&str]) -> String {
     let lines = |lines: &[&str]| -> String {
         lines.iter().enumerate().map(|(i, line)| format!("  op{i}: {{{line}}}\n")).collect()
@@ -201,6 +201,6 @@ reads:
     )
 }
 
-/// Writes that leave no question open: both are inserted, hardly ever.
+/// Writes that leave no question open: both entities are inserted, but rarely.
 pub(crate) const WRITTEN: &[&str] =
     &["insert: [parent], rate: 1/day", "insert: [child], rate: 1/h"];

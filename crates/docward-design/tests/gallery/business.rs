@@ -1,4 +1,4 @@
-//! The shop and the bank.
+//! Tests the shop and the bank.
 
 use docward_design::{Choice, Pattern, Purpose, Verdict, Vote, Way};
 use docward_model::BsonType;
@@ -16,7 +16,7 @@ fn st_07_ap_s0_5_order_items_are_embedded_and_one_read_is_enough() {
         assert_eq!(shop.votes("order.items", row), [Vote::Embed], "{row}");
     }
     assert!(!shop.has_collection("item"));
-    // Two finds for a page become one.
+    // The design needs one read for a page instead of two.
     let page = |way: Way| {
         let alternative = items.alternatives.iter().find(|a| a.way == way).unwrap();
         let cost = alternative.operations.iter().find(|cost| cost.name == "order page").unwrap();
@@ -34,16 +34,16 @@ fn st_07_ap_s0_5_order_items_are_embedded_and_one_read_is_enough() {
 
 #[test]
 fn dm_07_1_a_shop_that_reads_items_alone_keeps_them_apart() {
-    // The same model, but stock clerks look for items without their orders all day.
+    // The same model, but stock clerks constantly look up items without their orders.
     let reads = "reads:\n  items alone: {from: item, where: [quantity], rate: 500/s}";
     let text = text_of("shop").replace("reads:", reads);
-    // Nothing that must change together keeps them in their orders.
+    // Without atomic writes, nothing keeps items in their orders.
     let free = text.replace("    invariant: total is the sum of price times quantity\n", "");
     let free = of(&free.replace("    atomic: true\n", ""));
     assert_eq!(free.verdict("order.items"), Verdict::Reference);
     assert_eq!(free.votes("order.items", "ER-M.7"), [Vote::Reference]);
     assert!(free.has_collection("item"));
-    // Atomicity wins, however few they are (ER-T.4, DP-3).
+    // Atomicity wins, even with few items (ER-T.4, DP-3).
     let shop = of(&text);
     assert_eq!(shop.verdict("order.items"), Verdict::Embed);
     assert_eq!(shop.decision("order.items").ruling.decided_by, ["ER-T.4"]);
@@ -63,7 +63,7 @@ fn st_26_pt_extref_1_orders_carry_name_and_email_of_their_customer() {
         (fields.as_slice(), *in_parent),
         (&["name".to_owned(), "email".to_owned()][..], false)
     );
-    // Both are edited in profiles: somebody must say whether orders follow.
+    // Both fields change in profiles, so the user must decide whether orders follow.
     assert_eq!(changing, fields);
     assert_eq!(shop.field("order", "customerId").kind, BsonType::ObjectId);
     let note = |path: &str| shop.field("order", path).origin.note().unwrap();
@@ -116,10 +116,10 @@ fn st_28_pt_subset_1_a_product_shows_five_of_2847_reviews_count_and_average() {
         ]
     );
     assert_eq!(shop.field("product", "recentReviews").items.unwrap().max, 5);
-    // GC-36: elements carry what they are sorted by.
+    // GC-36: elements contain their sort field.
     assert_eq!(shop.field("product", "recentReviews.createTime").kind, BsonType::Date);
     assert_eq!(shop.field("product", "reviewCount").kind, BsonType::Long);
-    // GC-35: a sum beside the count, so that the average is exact.
+    // GC-35: the sum is stored beside the count, so that the average is exact.
     assert_eq!(shop.field("product", "ratingSum").kind, BsonType::Long);
     assert_eq!(shop.field("product", "ratingAverage").kind, BsonType::Double);
     assert_eq!(shop.indexes("review"), ["{ productId: 1, createTime: -1 }", "{ author: 1 }"]);
@@ -133,7 +133,7 @@ fn dm_05_1_lm_3_the_dates_on_which_reviews_would_cross_the_tiers() {
     let facts = &reviews.facts;
     let labels: Vec<&str> = embed.crossings.iter().map(|c| c.label).collect();
     assert_eq!(labels, ["100 KB", "1 MB", "10 MB", "16 MB"]);
-    // 2,847 of them are past the first tier, so it has happened.
+    // 2,847 reviews exceed the first tier, so the crossing has happened.
     assert_eq!(embed.crossings[0].date.as_deref(), Some("2026-01"));
     assert_eq!(embed.crossings[0].years, Some(0.0));
     for crossing in &embed.crossings[1..] {
@@ -142,9 +142,9 @@ fn dm_05_1_lm_3_the_dates_on_which_reviews_would_cross_the_tiers() {
         let from_january_2026 = 2026.0 + years * 365.0 / 365.2425;
         let year: f64 = crossing.date.as_ref().unwrap()[..4].parse().unwrap();
         assert!((year - from_january_2026.floor()).abs() <= 1.0, "{crossing:?}");
-        // The tier holds so many and not one more.
+        // The tier has room for exactly this number of children.
         let base = facts.parent_bytes + docward_design::size::element("reviews", 0);
-        // Nobody asks for one by its id, so the rows of the decision and the table count none.
+        // Nothing looks up a review by id, so neither the decision nor the table counts one.
         let (mean, large) = (facts.child_bytes, facts.child_p99);
         let size = |n: u64| base + docward_design::size::large_array(n, mean, large);
         let tier = match crossing.label {
@@ -168,7 +168,7 @@ fn st_22_pt_slice_1_the_audit_log_keeps_the_newest_hundred() {
     assert_eq!(log.verdict, Verdict::Embed);
     assert_eq!(log.patterns, [Pattern::Embedded, Pattern::CappedArray { newest: 100 }]);
     assert_eq!(shop.field("order", "auditLog").items.unwrap().max, 100);
-    // Without the cap it is a list without an end.
+    // Without the limit, the list is unbounded.
     let endless = gallery_with("shop", "    keep-newest: 100\n", "");
     assert_eq!(endless.verdict("order.auditLog"), Verdict::Reference);
     assert_eq!(endless.votes("order.auditLog", "DM-08.2"), [Vote::Veto]);
@@ -209,7 +209,7 @@ fn er_f_5_pt_extref_2_a_balance_is_never_copied() {
     assert_eq!(account.remarks, ["`balance` must be current, so it is not copied (PT-extref.2)"]);
     assert!(bank.find("payment", "account").is_none());
     assert_eq!(bank.field("payment", "accountId").kind, BsonType::ObjectId);
-    // Were an old balance good enough, it would be.
+    // If an outdated balance were acceptable, it would be copied.
     let old = gallery_with("bank", "    must-be-current: [balance]\n", "");
     assert!(old.named("payment.account").contains(&"extended-reference"));
     assert_eq!(old.field("payment", "account.balance").kind, BsonType::Decimal);
@@ -256,7 +256,7 @@ fn sk_11_accounts_stay_in_their_region() {
     let plan = bank.shard("account");
     assert_eq!(plan.key.text(), "{ region: 1, customerId: 1 }");
     assert_eq!(plan.zones, ["EU", "US"]);
-    // SK-13: `_id` rises within a region, so it is hashed behind it.
+    // SK-13: `_id` increases within a region, so it is hashed.
     let customer = bank.shard("customer");
     assert_eq!(customer.key.text(), "{ region: 1, _id: \"hashed\" }");
     assert!(customer.key.is_sound(), "{:?}", customer.key.checks);
@@ -273,6 +273,6 @@ fn every_version_of_a_contract_is_kept() {
     assert_eq!(bank.collection("contract_versions").purpose, Purpose::Versions);
     assert_eq!(bank.field("contract", "version").kind, BsonType::Int);
     assert_eq!(bank.indexes("contract_versions"), ["{ contractId: 1, version: -1 } unique"]);
-    // ER-M.7: one for one, and still apart, because it is asked for alone.
+    // ER-M.7: a one-to-one relationship is still referenced, because the child is read alone.
     assert_eq!(bank.decision("account.contract").ruling.decided_by, ["ER-M.7", "DM-07.2"]);
 }

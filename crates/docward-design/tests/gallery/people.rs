@@ -1,4 +1,4 @@
-//! The blog, the chat and the network.
+//! Tests the blog, the chat and the social network.
 
 use docward_design::{Pattern, Purpose, Verdict, Vote, Window, size};
 use docward_model::BsonType;
@@ -10,7 +10,7 @@ fn st_19_er_x_1_tags_embed_and_comments_refer_in_one_run() {
     let blog = gallery("blog");
     assert_eq!(blog.verdict("post.tags"), Verdict::Embed);
     assert_eq!(blog.verdict("post.comments"), Verdict::Hybrid);
-    // Tags are shared, and rows that say so are outvoted and shown.
+    // The rows about shared tags are outvoted and still listed.
     let tags = &blog.decision("post.tags").ruling;
     assert_eq!(tags.decided_by, ["ER-X.1"]);
     let dissent: Vec<&str> = tags.dissent().flat_map(|row| row.rows).copied().collect();
@@ -42,7 +42,7 @@ fn st_19_pt_hybrid_1_a_post_carries_three_comments_and_the_number_of_247() {
     assert_eq!(blog.field("post", "recentComments").items.unwrap().max, 3);
     assert_eq!(blog.field("post", "commentCount").kind, BsonType::Long);
     assert_eq!(blog.field("comment", "postId").kind, BsonType::ObjectId);
-    // The page is one read; the second query is for those who ask for more.
+    // The page needs one read. Only users who want more need a second query.
     assert_eq!(blog.check("CK-9").0, Some(true));
     assert_eq!(blog.indexes("comment")[0], "{ postId: 1, createTime: -1 }");
 }
@@ -57,7 +57,7 @@ fn st_27_pt_computed_1_likes_are_counted_when_they_are_given() {
     );
     assert_eq!(blog.field("post", "likeCount").kind, BsonType::Long);
     assert_eq!(blog.check("CK-11").0, Some(true));
-    // GC-47: as many likes as views, and keeping a count does not pay.
+    // GC-47: with as many likes as views, a stored count is not worth it.
     let liked =
         gallery_with("blog", "insert: like\n    rate: 2/s", "insert: like\n    rate: 400/s");
     assert_eq!(liked.named("post.likes"), ["parent-id-in-child"]);
@@ -92,13 +92,13 @@ fn st_21_pt_bucket_3_messages_of_a_room_and_day_are_one_document() {
     assert!(bucket.bytes <= 102_400);
     let plan = chat.collection("message");
     assert!(matches!(plan.purpose, Purpose::Bucket(_)));
-    // GC-34: the period is a date, not text.
+    // GC-34: the period is a date and not a string.
     assert_eq!(chat.field("message", "bucketStart").kind, BsonType::Date);
     assert_eq!(chat.field("message", "roomId").kind, BsonType::ObjectId);
     assert_eq!(chat.field("message", "readings").items.unwrap().max, 72);
     assert_eq!(chat.field("message", "readings.user.avatar").kind, BsonType::String);
     assert_eq!(plan.documents, Some((900e6_f64 / 72.0).ceil()));
-    // A busy room fills an hour.
+    // A busy room needs a bucket for each hour.
     let busy = gallery_with("chat", "rate: 3/h", "rate: 60/h");
     let [Pattern::Bucket(bucket)] = busy.advice("message").patterns.as_slice() else { panic!() };
     assert_eq!((bucket.window, bucket.most), (Window::Hour, 60));
@@ -141,7 +141,7 @@ fn st_20_lm_6_pt_junction_1_who_follows_whom_is_a_document_for_each_pair() {
         social.collection("user_followee").purpose,
         Purpose::Junction("user.followees".to_owned())
     );
-    // GC-37: no pair twice, and both directions have an index.
+    // GC-37: pairs are unique, and both directions have an index.
     assert_eq!(
         social.indexes("user_followee"),
         ["{ userId: 1, followeeId: 1 } unique", "{ followeeId: 1, userId: 1 }"]
@@ -171,9 +171,9 @@ fn er_t_6_pt_junction_1_all_places_of_ids_are_compared() {
     let bytes = |way: usize, name: &str| {
         follows[way].operations.iter().find(|cost| cost.name == name).unwrap().bytes
     };
-    // A list in the parent is written with it, also where parent and child are of one entity.
+    // Every write of the parent writes its list too, even if parent and child are the same entity.
     assert!(bytes(2, "follow or not") > 10.0 * bytes(0, "follow or not"));
-    // With pairs, those who are followed are looked up one by one.
+    // With junction documents, the followed users are looked up one by one.
     assert!(bytes(0, "who is followed") > bytes(2, "who is followed"));
     let courses = social.decision("user.courses").alternatives.iter();
     let names: Vec<_> = courses.map(|way| way.name).collect();

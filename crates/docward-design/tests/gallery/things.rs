@@ -1,4 +1,4 @@
-//! The sensors and the catalogue.
+//! Tests the sensors and the catalogue.
 
 use docward_design::{Pattern, Purpose, Verdict, Vote, Way, Window};
 use docward_model::BsonType;
@@ -20,7 +20,7 @@ fn st_08_pt_ts_1_readings_are_a_time_series_from_5_0_on() {
             matches!(purpose, Purpose::TimeSeries { meta, .. } if meta == "deviceId"),
             "{purpose:?}"
         );
-        // GC-30: no validator can be set.
+        // GC-30: a time series supports no validator.
         assert!(!purpose.takes_validator());
     }
 }
@@ -107,8 +107,8 @@ fn st_25_pt_outlier_1_a_bestseller_overflows_into_pages_of_1000() {
     assert_eq!(purchasers.patterns, [Pattern::Embedded, Pattern::Outlier { page: 1000 }]);
     assert_eq!(catalogue.field("book", "has_overflow").kind, BsonType::Bool);
     assert_eq!(catalogue.field("book", "purchasers").items.unwrap().max, 1000);
-    // The largest parent of the table is the largest document that there is, but for the flag: the rest is on
-    // pages.
+    // The largest parent in the table is as large as the largest stored document, except for the
+    // flag. Further elements are on pages.
     let embed = purchasers.alternatives.iter().find(|a| a.way == Way::Embed).unwrap();
     let stored = catalogue.design.capacity.iter().find(|c| c.collection == "book").unwrap();
     assert!(stored.document.2.abs_diff(embed.parent[0].3) < 20, "{:?}", embed.parent);

@@ -1,4 +1,4 @@
-//! CK-8 to CK-14: each passes and fails.
+//! CK-8 to CK-14: each item passes and fails.
 
 use docward_design::Choice;
 
@@ -45,7 +45,7 @@ fn ck_10_an_invariant_over_two_documents_needs_a_transaction() {
     assert_eq!(kept(", transaction: true"), Some(true));
     let together = of(&pair(&format!("{FEW}, invariant: total is the sum"), &[READ], WRITTEN));
     assert_eq!(together.check("CK-10").0, Some(true));
-    // Atomic writes say the same.
+    // Atomic writes have the same effect.
     let atomic = [WRITTEN[0], "insert: [child], update: [parent], atomic: true, rate: 1/h"];
     assert_eq!(of(&pair(ENDLESS, &[READ], &atomic)).check("CK-10").0, Some(false));
 }
@@ -70,7 +70,7 @@ fn ck_12_a_read_of_everything_fails() {
     assert!(because.ends_with("`op1`"), "{because}");
     let some = of(&pair(FEW, &[READ, "from: parent, limit: 10, rate: 1/h"], WRITTEN));
     assert_eq!(some.check("CK-12").0, Some(true));
-    // Forty documents are read as a whole as fast as by an index.
+    // Reading all of forty documents is as fast as using an index.
     let menu = "entities:\n  menu: {count: 40, lifecycle: {growth: 1/year, kept: forever}, fields: {a: int}}\nreads:\n  all: {from: menu, rate: 1/s}\nwrites:\n  w: {insert: menu, rate: 1/year}\n";
     assert_eq!(of(menu).check("CK-12").0, Some(true));
     assert_eq!(of(&menu.replace("40", "4000")).check("CK-12").0, Some(false));
@@ -89,7 +89,7 @@ fn ck_14_a_tenth_of_the_limit_at_p99() {
 
 #[test]
 fn ck_14_lists_that_are_too_large_together_are_not_embedded_together() {
-    // Each of them fits; both together do not, and one goes.
+    // Each list fits alone. Both together do not, so one is referenced.
     let text = "entities:
   p: {count: 9, lifecycle: {growth: 0, kept: forever}, fields: {t: string}}
   a: {count: 9, lifecycle: {growth: 0, kept: forever}, fields: {x: {type: binData, bytes: 25000}}}
@@ -162,7 +162,7 @@ fn ck_9_ck_11_what_is_counted_elsewhere_is_a_second_read() {
     let counted = of(&pair(ENDLESS, &[&read("count: [parent.children], "), alone], WRITTEN));
     let kept = counted.decision("parent.children").patterns.len() > 1;
     assert_eq!(counted.check("CK-9").0, Some(kept));
-    // Ids that the parent lists are counted where they are.
+    // The ids in the parent can be counted without reading children.
     let few =
         "children: {p50: 3, p99: 9, max: 20}, parents: {p50: 4, p99: 20, max: 90}, growth: bounded";
     let listed = of(&pair(few, &[&read("count: [parent.children], "), alone], WRITTEN));
@@ -205,7 +205,7 @@ writes:
     assert_eq!(case.check("CK-10").0, Some(true));
     let file = &case.decision("citation.cited").alternatives[0].operations[1];
     assert_eq!((file.documents, file.transaction), (1.0, false));
-    // What a relationship declares of its own ends stands.
+    // An invariant of a relationship applies to its own ends.
     let held = of(&text.replace("max: 20k}}", "max: 20k}, invariant: cited before}"));
     assert_eq!(held.check("CK-10").0, Some(false));
 }

@@ -1,4 +1,4 @@
-//! What ways to store a relationship cost (ER-X.1), in documents, bytes and index entries.
+//! Tests the cost of alternatives for a relationship (ER-X.1): documents, bytes and index entries.
 
 use docward_design::{Alternative, OperationCost, Rank, Way, document_bytes};
 
@@ -41,11 +41,11 @@ writes:
     assert_eq!(page.documents, 81.0);
     assert!((250_000.0..260_000.0).contains(&page.bytes), "{}", page.bytes);
     assert_eq!(cost(lessons, "author").documents, 81.0);
-    // The same document as in the table of the relationship that embeds it.
+    // The document is the same as in the table of the relationship that embeds it.
     let renamed = chosen(&case, "course.modules", "rename");
     let bytes = cost(lessons, "rename").bytes;
     assert!((bytes / renamed.bytes - 1.0).abs() < 0.1, "{bytes} {}", renamed.bytes);
-    // All lessons would be in the course.
+    // The course would embed all lessons.
     let embedded = cost(way(&case, "module.lessons", Way::Embed), "course page");
     assert_eq!(embedded.documents, 1.0);
     assert!(embedded.bytes > 240_000.0, "{}", embedded.bytes);
@@ -75,21 +75,21 @@ writes:
         let all = &case.decision("event.guests").alternatives;
         cost(all.iter().find(|one| one.name == way).unwrap(), "mine").documents
     };
-    // All pairs of a user, and all events: the ten newest are among them.
+    // The read needs all pairs of a user and all events to find the ten newest.
     let pairs = mine(&sorted, "junction");
     assert!(pairs > 80.0, "{pairs}");
     assert!(mine(&sorted, "parent-ids-in-child") > 40.0);
-    // A list in the event has an index with the order behind it.
+    // The index on a list in the event also contains the sort field.
     assert_eq!(mine(&sorted, "child-ids-in-parent"), 10.0);
     assert_eq!(sorted.check("CK-12").0, Some(false));
     assert!(sorted.check("CK-12").1.contains("in another order"), "{:?}", sorted.check("CK-12"));
-    // Without an order, or in that of the ids, the first ten will do.
+    // Without a sort order, or sorted by id, the first ten are enough.
     for read in [", limit: 10", ", sort: {_id: -1}, limit: 10"] {
         let plain = case(many, read);
         assert_eq!(mine(&plain, "junction"), 20.0, "{read}");
         assert_eq!(plain.check("CK-12").0, Some(true), "{read}");
     }
-    // A few are sorted in no time.
+    // A few documents can be sorted quickly.
     assert_eq!(case("{p50: 3, p95: 9, p99: 20, max: 2k}", newest).check("CK-12").0, Some(true));
 }
 
@@ -116,7 +116,7 @@ writes:
         assert!(!said(&format!("{read}, limit: 20")), "{read}");
     }
     assert!(!said("from: doctor, where: [no]"));
-    // All of one parent are as many as it has.
+    // A read of one parent's children finds as many as the parent has.
     assert!(!said("from: visit, where: [doctor]"));
 }
 
@@ -236,7 +236,7 @@ writes:
         let (table, stored) = (chosen.storage.unwrap(), sizes.years[0].1.unwrap().1);
         assert!((table as f64 / stored as f64 - 1.0).abs() < 0.02, "{table} {stored}");
     }
-    // A few largest parents do not make more links than all children have.
+    // A few very large parents do not increase the number of links beyond the number of children.
     let many = of("entities:
   club: {count: 1M, lifecycle: {growth: 0, kept: forever}, fields: {name: {type: string, bytes: 20, unique: true}}}
   fan: {count: 20M, lifecycle: {growth: 0, kept: forever}, fields: {nick: {type: string, bytes: 12, unique: true}}}
@@ -271,7 +271,7 @@ writes:
 "
         ))
     };
-    // Buckets are read for the number in them, and a time series is read one by one.
+    // With buckets, the read uses the stored counts. With a time series, it reads single readings.
     let buckets = case("4.4");
     let distance = chosen(&buckets, "robot.readings", "distance").clone();
     assert!(distance.documents > 100.0 && distance.entries == 0.0, "{distance:?}");
@@ -311,7 +311,7 @@ fn er_m_6_row_and_table_name_the_same_size() {
             let row = rows.find(|row| row.because.contains("projected at p99"));
             let said = row.is_none_or(|row| row.because.contains(&shown));
             assert!(said, "{name}: {}: {row:?} {shown}", decision.relationship);
-            // What is smaller is not said to come on top.
+            // A smaller size must not be described as an addition.
             let is_smaller = embedded.parent[0].2 < decision.facts.projected();
             let on_top = row.is_some_and(|row| row.because.contains("with everything"));
             assert!(!(is_smaller && on_top), "{name}: {row:?}");
@@ -319,7 +319,7 @@ fn er_m_6_row_and_table_name_the_same_size() {
     }
 }
 
-/// A read has one figure, in the table of every relationship that it touches.
+/// A read must have the same figures in the table of every relationship that it touches.
 #[track_caller]
 fn agrees(case: &Case) {
     for read in &case.model.reads {
@@ -348,7 +348,7 @@ fn agrees(case: &Case) {
 
 #[test]
 fn er_x_1_alg_2_every_way_of_a_read_moves_something() {
-    // A count is read in an index, and not the visits that have findings.
+    // The count uses an index and does not read the visits with findings.
     let text = include_str!("../models/nested.yaml")
         .replace("  sensor: {from: sensor, where: [code],", "  sensor: {from: sensor, where: [code], count: [sensor.readings],")
         .replace("  topic: {from: topic, where: [_id], with", "  topics: {from: topic, where: [_id], count: [topic.posts], rate: 1/s}\n  topic: {from: topic, where: [_id], with");
@@ -400,7 +400,7 @@ writes:
   w: {insert: [author, post, comment], rate: 1/min}
 ");
     agrees(&case);
-    // The author, ten posts, and twenty comments of each.
+    // The author, ten posts, and twenty comments for each post.
     for relationship in ["author.posts", "post.comments"] {
         assert_eq!(chosen(&case, relationship, "everything").documents, 211.0, "{relationship}");
     }
@@ -431,9 +431,9 @@ writes:
     assert_eq!(case.named("user.pages")[0], "junction");
     let new = chosen(&case, "user.pages", "sign up");
     assert_eq!((new.documents, new.entries), (1.0, 1.0));
-    // Who leaves takes the pairs along.
+    // Deleting a user also deletes its junction documents.
     assert_eq!(chosen(&case, "user.pages", "leave").documents, 121.0);
-    // What does not grow has come with its parent.
+    // In a bounded relationship, a new parent gets all its links when it is inserted.
     assert_eq!(chosen(&of(&text("bounded")), "user.pages", "sign up").documents, 121.0);
 }
 
@@ -454,12 +454,12 @@ writes:
 "
         )
     };
-    // Nine in ten go to the list in the parent, where counting costs no write.
+    // Nine in ten buyers fit into the list in the parent, where counting needs no extra write.
     assert_eq!(of(&text("50/s")).named("book.buyers"), ["embedded", "outlier", "computed"]);
     assert_eq!(of(&text("1/min")).named("book.buyers"), ["embedded", "outlier"]);
 }
 
-/// Scores are kept in their match: whoever fetches those of a player reads matches.
+/// Scores are embedded in matches, so a read of a player's scores reads matches.
 #[test]
 fn er_x_1_ck_9_what_lives_in_a_third_entity_is_read_with_all_around_it() {
     let case = of("entities:
@@ -482,12 +482,13 @@ writes:
     let profile = chosen(&case, "player.scores", "profile");
     assert_eq!(profile.documents, 61.0);
     assert!((profile.bytes / (60.0 * documents) - 1.0).abs() < 0.1, "{profile:?}, {documents}");
-    // In a collection of their own they would be read alone.
+    // In a separate collection, they would be read without matches.
     let apart = cost(way(&case, "match.scores", Way::Reference), "profile");
     assert!(apart.bytes < profile.bytes / 4.0 && apart.bytes > 60.0 * 40.0, "{apart:?}");
 }
 
-/// ALG-2: what is stored is one figure, in the tables of all that is in it and in that of the sizes.
+/// ALG-2: all tables of relationships in a collection and the table of sizes must show the same
+/// storage.
 #[test]
 fn alg_2_er_x_1_a_collection_has_one_size_in_all_tables() {
     let case = of("entities:
@@ -518,9 +519,9 @@ writes:
         assert_eq!(case.verdict(name), docward_design::Verdict::Embed, "{name}");
         assert_eq!(stored(name), size("invoice").0, "{name}");
     }
-    // Both ends of a tree are one collection.
+    // Both ends of a tree are the same collection.
     assert_eq!(stored("topic.subtopics"), size("topic").0);
-    // One invoice in ten has a note: a typical one is without.
+    // One invoice in ten has a note, so a typical one has none.
     let note = document_bytes(&case.field("invoice", "note").fields, Rank::Typical);
     let whole = document_bytes(&case.collection("invoice").fields, Rank::Typical);
     assert!(note > 900 && whole < note, "{note} {whole}");

@@ -1,4 +1,4 @@
-//! Entities that are elements of lists: what they keep, what is copied into them, how they are found.
+//! Tests entities that are elements of lists: stored figures, copies, and how they are found.
 
 use crate::common::{Case, of};
 use docward_design::maintain::scripts;
@@ -78,7 +78,7 @@ fn pt_extref_2_copies_in_elements_are_refreshed_and_found_by_an_index() {
         "{ \"arrayFilters\": [{ \"part1.dishId\": dishId }] }",
     );
     assert!(!refresh.does.contains("reads all"), "{}", refresh.does);
-    // On pages, too.
+    // The refresh includes overflow pages.
     let both = job(&case, "refreshCopiesInBidderBids");
     let collections: Vec<&str> = both.statements().iter().map(|s| s.collection.as_str()).collect();
     assert_eq!(collections, ["bidder", "lot", "lot_bid_overflow"]);
@@ -106,7 +106,7 @@ fn pt_outlier_1_ck_12_elements_are_found_in_parents_and_on_pages() {
         let indexes = case.indexes(collection);
         assert!(indexes.iter().any(|i| i.starts_with("{ bids.bidderId: 1")), "{indexes:?}");
     }
-    // Some of what is asked for is on full pages, which are larger than parents.
+    // Some bids are on full pages, which are larger than parents.
     let bytes = |case: &Case| {
         let ways = &case.decision("lot.bids").alternatives;
         assert!(ways[0].chosen);

@@ -1,4 +1,4 @@
-//! Two relationships between the same two entities, and ends that may be missing.
+//! Tests two relationships between the same two entities, and optional ends.
 
 use docward_design::maintain::scripts;
 use docward_design::{Bounds, Verdict, clashes, design, read};
@@ -6,7 +6,8 @@ use docward_model::ProfileName;
 
 use crate::common::{Case, of};
 
-/// Mail that users send and receive; `fields` of the two relationships, and one more read.
+/// Returns a model of mail that users send and receive, with `field` options of both relationships
+/// and one more read.
 fn mail(sent: &str, received: &str, read: &str) -> String {
     format!(
         "entities:
@@ -72,7 +73,7 @@ fn ck_12_a_parent_that_is_had_in_two_ways_is_named_by_one() {
     assert!(said(&by("receiverId")).is_empty());
     let case = of(&mail(BY.0, BY.1, &by("receiverId")));
     assert_eq!(case.check("CK-12").0, Some(true));
-    // What stands behind the other side is looked up there.
+    // The second part of the path is looked up in the other entity.
     let dotted = said(&by("user.received"));
     assert!(dotted.iter().any(|said| said.contains("field of `user` `received`")), "{dotted:?}");
 }
@@ -95,7 +96,7 @@ writes:
     assert_eq!(of(text).indexes("film"), ["{ cast.personId: 1 }"]);
 }
 
-/// Comments of a post or of a photo.
+/// Returns a model of comments on posts or photos.
 fn comments(parents: &str) -> Case {
     of(&format!(
         "entities:

@@ -5,7 +5,7 @@ use docward_design::Pattern;
 use super::patterns::{ALONE, SHARED};
 use crate::common::{Case, WRITTEN, of, pair};
 
-/// Parents that share a child and show some fields of it.
+/// Returns a model of parents that share a child and show some of its fields.
 fn shown(fields: &str, more: &str) -> Case {
     let read =
         format!("from: parent, where: [_id], with: {{parent.children: {fields}}}, rate: 10/s");
@@ -39,7 +39,7 @@ fn pt_extref_2_what_must_be_current_is_not_copied() {
         none.decision("parent.children").remarks,
         ["`a` and `b` must be current, so they are not copied (PT-extref.2)"]
     );
-    // Whoever looks for `a` finds `b` there, too.
+    // A read that fetches `a` from its source gets `b` there too.
     assert_eq!(copied(&shown("[a, b]", ", must-be-current: [a]")), None);
     assert_eq!(copied(&shown("[b]", ", must-be-current: [a]")), Some(vec!["b".to_owned()]));
     assert_eq!(copied(&shown("[a, b]", ", must-be-current: false")).unwrap().len(), 2);
@@ -58,18 +58,18 @@ fn pt_extref_2_copies_that_cost_more_than_they_spare_are_told() {
         let remarks = case.decision("parent.children").remarks.iter();
         remarks.filter(|said| said.contains("PT-extref.2")).cloned().collect()
     };
-    // Two thousand documents for each change, against ten reads a second.
+    // Each change writes two thousand documents, compared with ten reads per second.
     let dear = case("1/min", "");
     assert_eq!(copied(&dear).unwrap(), ["title"]);
     assert!(said(&dear)[0].contains("(2,000 documents each time)"), "{:?}", said(&dear));
     assert!(said(&case("1/h", "")).is_empty());
-    // What it tells to write can be written.
+    // The recommended option must work.
     let fresh = case("1/min", ", must-be-current: [title]");
     assert_eq!(copied(&fresh), None);
     assert_eq!(fresh.check("CK-9").0, Some(true), "{}", fresh.check("CK-9").1);
 }
 
-/// PT-extref.1, DM-07.7: a copy stands beside the id of what it is copied from.
+/// PT-extref.1, DM-07.7: a copy is stored beside the id of its source.
 #[test]
 fn pt_extref_1_dm_07_7_no_copy_goes_to_a_child_that_does_not_hold_the_id() {
     let all = "children: {p50: 100, p95: 500, p99: 900, max: 999}, growth: bounded";
@@ -77,10 +77,10 @@ fn pt_extref_1_dm_07_7_no_copy_goes_to_a_child_that_does_not_hold_the_id() {
     let large = |reads: &[&str]| {
         of(&pair(all, reads, WRITTEN).replace("a: string,", "a: {type: string, bytes: 6 KB},"))
     };
-    // Nobody goes from a child to its parent: the parent lists ids, and children hold nothing.
+    // No read goes from a child to its parent, so the parent lists ids and children store nothing.
     let down = large(&[list]);
     assert_eq!(down.named("parent.children"), ["child-ids-in-parent"]);
-    // Somebody does: the child holds the id, and the copy beside it.
+    // A read goes from the child to its parent, so the child stores the id and the copy.
     let up = "from: child, where: [_id], with: {parent.children: [title]}, rate: 9/s";
     let both = large(&[list, up]);
     assert_eq!(both.named("parent.children"), ["parent-id-in-child", "extended-reference"]);
@@ -88,7 +88,7 @@ fn pt_extref_1_dm_07_7_no_copy_goes_to_a_child_that_does_not_hold_the_id() {
     both.field("child", "parent.title");
 }
 
-/// PT-extref.1: what is wanted by its name is a field, and no element of a list of attributes.
+/// PT-extref.1: a field that is copied by name cannot be in the attribute list.
 #[test]
 fn pt_extref_1_what_is_copied_is_no_attribute() {
     let up = "from: child, where: [_id], with: {parent.children: [title, hue]}, rate: 9/s";
@@ -103,7 +103,7 @@ fn pt_extref_1_what_is_copied_is_no_attribute() {
     listed.field("child", "parent.hue");
 }
 
-/// PT-extref.1: all of something small is its two or three fields.
+/// PT-extref.1: a read of all fields of a small entity counts as a read of its two or three fields.
 #[test]
 fn pt_extref_1_something_small_is_copied_whole() {
     let case = |fields: &str| {
@@ -129,7 +129,7 @@ writes:
     assert!(said[0].contains("needs all of `label`"), "{said:?}");
 }
 
-/// PT-extref.1: beside the ids that a parent lists there is room for what it shows of them.
+/// PT-extref.1: a parent that lists ids can store copies beside them.
 #[test]
 fn pt_extref_1_a_list_of_ids_has_copies_beside_them() {
     let lessons = of("entities:
@@ -149,7 +149,7 @@ writes:
     assert_eq!(lessons.check("CK-9").0, Some(true));
 }
 
-/// PT-extref.1: a child that lists its parents by their ids has no such room, and says so.
+/// PT-extref.1: a child that lists its parents' ids cannot store copies, and the design says so.
 #[test]
 fn pt_extref_1_a_list_of_parents_has_no_copies() {
     let users = of("entities:

@@ -1,12 +1,12 @@
-//! Functions and checks that a design comes with: what they send, by which ids, and what else they keep. Their
-//! text, without a server; tests/live.rs runs such functions.
+//! Tests, without a server, the text of generated functions and checks: what they send, which ids
+//! they use, and what else they update. `tests/live.rs` runs such functions.
 
 use docward_design::{Verdict, emit, maintain};
 use docward_model::ProfileName;
 
 use crate::common::{Case, of};
 
-/// A file of a design, in one line, so that a test does not depend on how it is broken.
+/// Returns a file of a design in one line, so that tests do not depend on line breaks.
 #[track_caller]
 fn file(case: &Case, path: &str) -> String {
     let files = emit::files(&case.model, &case.design, ProfileName::Neutral);
@@ -66,7 +66,7 @@ writes:
     assert!(sent.contains("ant: { code: \"code \" + String(unique())"), "{sent}");
 }
 
-/// Rooms that keep the newest entries alone.
+/// Returns a model of rooms that keep only the newest entries.
 fn rooms(dates: &str) -> Case {
     of(&format!(
         "entities:
@@ -112,11 +112,11 @@ writes:
     let files = case.decision("revision.files");
     assert_eq!(files.verdict, Verdict::Reference);
     assert_eq!(files.ruling.decided_by, ["PT-outlier.1", "GC-04"]);
-    // What is in a document of its own names its revision.
+    // Files are separate documents and store the id of their revision.
     assert!(case.find("change", "revisions._id").is_some());
     assert!(case.find("file", "revisionId").is_some());
     assert_eq!(case.find("change", "revisions.hasOverflow"), None);
-    // The page is read in two steps, and a push writes two documents: neither is hidden.
+    // The page needs two reads, and a push writes two documents. The checklist must state both.
     assert_eq!(case.check("CK-9").0, Some(false));
     assert_eq!(case.check("CK-10").0, Some(false));
 }
@@ -141,7 +141,7 @@ writes:
 "
     ));
     assert_eq!(case.verdict("user.profile"), Verdict::Embed);
-    // No two users have one profile (GC-37).
+    // A profile belongs to only one user (GC-37).
     assert!(case.indexes("user").contains(&"{ profile._id: 1 } unique".to_owned()));
 }
 
@@ -280,7 +280,7 @@ writes:
     assert!(change.contains("...flightUpdate.$set"), "{change}");
     let remove = function("removeSeat", both, "");
     assert!(remove.contains("removeSeat(db, flightId, seatId) {"), "{remove}");
-    // What must stay true is not left out in silence.
+    // A function for a relationship with an invariant requires the parent update.
     let kept = function("removeSeat", both, ", invariant: free is what is not taken");
     assert!(kept.contains("removeSeat(db, flightId, seatId, flightUpdate) {"), "{kept}");
 }

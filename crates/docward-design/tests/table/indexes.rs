@@ -111,7 +111,7 @@ writes:
     assert_eq!(case.named("item.offers"), ["parent-id-in-child"]);
     assert_eq!(case.indexes("offer"), ["{ itemId: 1, createTime: -1 }"]);
     assert_eq!(case.check("CK-12").0, Some(true));
-    // By another field as well, and by the id where nothing says which is newest.
+    // Each sort field gets an index. Without a sort field, the id is used.
     let two = of(&text.replace(
         "writes:",
         "  q: {from: item, where: [code], with: {item.offers: {newest: 5, by: price, fields: [left]}}, rate: 30/s}\nwrites:",
@@ -128,7 +128,8 @@ fn ck_12_what_is_found_by_ids_out_of_pairs_has_no_other_index() {
     assert!(case.indexes("case").is_empty(), "{:?}", case.indexes("case"));
 }
 
-/// Cases and parties, so many on both sides that pairs link them.
+/// Returns a model of cases and parties with so many on both sides that junction documents link
+/// them.
 pub(crate) fn pairs(rate: u32) -> String {
     format!(
         "entities:
@@ -170,12 +171,13 @@ fn ck_12_who_gives_what_is_unique_needs_no_other_index() {
     assert_eq!(indexes, ["{ code: 1 } unique"]);
     let serves = &case.collection("thing").indexes[0].serves;
     assert!(serves.contains(&"`r`".to_owned()), "{serves:?}");
-    // A range of it is not one value.
+    // A range on the unique field can match several documents.
     let case = model("  r: {from: thing, where: {a: equal, code: range}, rate: 1/s}");
     assert!(case.indexes("thing").contains(&"{ a: 1, code: 1 }".to_owned()));
 }
 
-/// Two relationships to one entity are told apart by their roles, which have fields of their own.
+/// Two relationships with the same entity are distinguished by their roles, each of which has its
+/// own field.
 #[test]
 fn ck_12_a_role_is_the_id_that_it_stands_for() {
     let case = of("entities:
@@ -224,6 +226,6 @@ writes:
     let (holds, why) = of_buyer.check("CK-12");
     assert!(holds == Some(false) && why.contains("sorted at every read"), "{why}");
     assert!(why.contains("read them by their parent (name it in `where`)"), "{why}");
-    // Those of one listing are in one document.
+    // The documents of one listing are in one document.
     assert_eq!(case("listing: equal").check("CK-12").0, Some(true));
 }

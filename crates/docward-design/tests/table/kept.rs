@@ -1,4 +1,5 @@
-//! What parents keep of their children: nothing that is incomplete, too short, or written by nobody.
+//! Tests what parents store about their children: nothing that is incomplete, too short, or without
+//! a function that updates it.
 
 use docward_design::{Choice, Pattern, Verdict, Vote, Way};
 
@@ -17,7 +18,7 @@ fn names<'c>(case: &'c Case, collection: &str, path: &str) -> Vec<&'c str> {
     case.field(collection, path).fields.iter().map(|field| field.name.as_str()).collect()
 }
 
-/// Wards that show the newest of what comes in two kinds.
+/// Returns a model of wards that show the newest of two kinds of notes.
 fn kinds(shown: &str) -> Case {
     of(&format!(
         "entities:
@@ -41,7 +42,8 @@ fn pt_subset_1_pt_poly_1_a_preview_shows_fields_of_kinds_and_which_kind_it_is() 
         names(&all, "ward", "recentNotes"),
         ["noteId", "type", "createTime", "seen", "pulse", "by", "text"]
     );
-    // A page may name what one kind has; without the kind it could not be told what is missing.
+    // A page may show a field of one kind. The preview then includes the kind, to tell which notes
+    // lack the field.
     let some = kinds(", fields: [createTime, pulse]");
     assert_eq!(names(&some, "ward", "recentNotes"), ["noteId", "type", "createTime", "pulse"]);
     assert_eq!(some.check("CK-9").0, Some(true));
@@ -71,7 +73,7 @@ fn pt_subset_1_pt_poly_1_elements_of_each_kind_are_taken() {
     assert!(!takes(&other), "{other}");
 }
 
-/// Polls whose options, in a list, have votes that are documents.
+/// Returns a model of polls with a list of options whose votes are separate documents.
 fn polls(options: &str, more: &str) -> Case {
     of(&format!(
         "entities:
@@ -92,7 +94,7 @@ writes:
 
 #[test]
 fn pt_computed_1_ck_11_nothing_is_kept_that_no_function_writes() {
-    // Some of what has pages is on those.
+    // Some options are on overflow pages.
     let listed = polls("{p50: 4, p95: 6, p99: 10, max: 5k}", "");
     assert_eq!(listed.decision("poll.options").choice, Some(Choice::Embed));
     assert_eq!(computed(&listed, "option.votes"), None);
@@ -100,7 +102,7 @@ fn pt_computed_1_ck_11_nothing_is_kept_that_no_function_writes() {
     let remarks = &listed.decision("option.votes").remarks;
     assert!(remarks.iter().any(|said| said.ends_with("(PT-computed.1)")), "{remarks:?}");
     assert_eq!(listed.check("CK-11"), (Some(false), "counted at every read: `poll`"));
-    // An object in a document has a path.
+    // An embedded object has a fixed path.
     let one = polls("1", ", sum: {option.votes: weight}");
     assert_eq!(one.decision("poll.options").choice, Some(Choice::Embed));
     assert_eq!(computed(&one, "option.votes"), Some((true, vec!["weight".to_owned()])));
@@ -125,7 +127,7 @@ fn pt_computed_2_a_rough_count_is_no_sum() {
         let remarks = &summed.decision("parent.children").remarks;
         assert!(remarks.iter().any(|said| said.ends_with("(PT-computed.2)")), "{remarks:?}");
     }
-    // Who only counts has a rough count, and who sums reads on.
+    // Counts can be approximate, but sums still read the children.
     let counted = case(&[sum, count]);
     assert_eq!(counted.named("parent.children"), ["parent-id-in-child", "approximation"]);
     assert_eq!(counted.check("CK-11"), (Some(false), "summed at every read: `op0`"));
@@ -146,12 +148,12 @@ fn pt_subset_2_pt_hybrid_1_the_update_of_a_preview_counts_along() {
     assert_eq!(hybrid.check("CK-11").0, Some(true));
     let mean = of(&pair(ENDLESS, &[&summing], &[WRITTEN[0], insert]));
     assert_eq!(computed(&mean, "parent.children"), Some((true, vec!["amount".to_owned()])));
-    // Changes of what is summed are writes of their own, which the preview does not make anyway.
+    // A change of a summed field needs an extra write, because the preview is not written then.
     let change = "update: [child], sets: [child.amount], rate: 50/s";
     let changing = of(&pair(ENDLESS, &[&summing], &[WRITTEN[0], insert, change]));
     assert_eq!(computed(&changing, "parent.children"), Some((true, Vec::new())));
     assert_eq!(changing.check("CK-11"), (Some(false), "summed at every read: `op0`"));
-    // Without a preview a count has to be worth its writes.
+    // Without a preview, a stored count must be worth its writes.
     let plain = "from: parent, where: [_id], count: [parent.children], rate: 300/s";
     let plain = of(&pair(ENDLESS, &[plain], &[WRITTEN[0], insert]));
     assert_eq!(computed(&plain, "parent.children"), None);
@@ -211,13 +213,13 @@ writes:
         why.how,
         "vetoed: `marry` changes `person`, and copies in several of `list` would not follow"
     );
-    // Values that nobody changes may be repeated.
+    // Values that never change may be duplicated.
     for marry in ["update: [list, person], sets: [list.title]", "delete: [list, person]"] {
         assert_eq!(lists(marry).verdict("list.candidates"), Verdict::Embed, "{marry}");
     }
 }
 
-/// Songs on playlists, with what is said about them, their credits inside, and people inside of these.
+/// Returns a model of songs on playlists, with remarks, embedded credits, and people in these.
 fn radio(write: &str) -> Case {
     of(&format!(
         "entities:
@@ -256,7 +258,7 @@ fn dm_07_6_dm_07_7_what_is_part_of_a_shared_child_changes_it() {
     let case = radio("update: credit, sets: [credit.role]");
     assert_eq!(case.decision("playlist.songs").facts.child_only_update, Some(1.0));
     assert_eq!(case.votes("playlist.songs", "DM-07.4"), [Vote::Reference]);
-    // Embedded, each change would be one of every playlist with the song.
+    // If songs were embedded, each change would write every playlist with the song.
     let embed = case.decision("playlist.songs").alternatives.iter().find(|a| a.way == Way::Embed);
     let cost = embed.unwrap().operations.iter().find(|cost| cost.name == "write").unwrap();
     assert!(cost.documents >= 20.0, "{cost:?}");
@@ -266,7 +268,8 @@ fn dm_07_6_dm_07_7_what_is_part_of_a_shared_child_changes_it() {
         why.how,
         "vetoed: `write` changes `alias`, which is part of `song`, and copies in several of `playlist` would not follow"
     );
-    // What comes or goes with the song, and what is not set, changes none that is there.
+    // These writes do not change existing songs: they insert or delete songs as a whole, or set
+    // other fields.
     for write in [
         "insert: [song, credit]",
         "delete: [playlist, song, credit]",

@@ -1,4 +1,4 @@
-//! DP-2: how long documents live, and where they go.
+//! DP-2: the retention of documents and their archive.
 
 use docward_design::{Pattern, Verdict};
 
@@ -42,17 +42,17 @@ writes:
     assert!(named.indexes("loan").contains(&"{ loanTime: 1 } for 157680000 s".to_owned()));
     assert_eq!(documents(&named), [20_000, 19_000, 17_000, 15_000]);
     assert!(named.advice("loan").remarks.is_empty(), "{:?}", named.advice("loan").remarks);
-    // While nobody says how many come, they are not taken to dwindle.
+    // Without a declared growth, the number of documents is assumed to stay the same.
     let text =
         "entities:\n  loan: {count: 20k, lifecycle: {kept: 5 years, by: at}, fields: {at: date}}\n";
     assert_eq!(documents(&of(text)), [20_000; 4]);
-    // Without it nothing lets them go, and there are ever more.
+    // Without a date field, documents do not expire and their number grows.
     let open = loans("", "");
     assert!(!open.indexes("loan").iter().any(|index| index.contains("for")));
     assert_eq!(documents(&open), [20_000, 23_000, 29_000, 35_000]);
     let said = &open.advice("loan").remarks;
     assert!(said.iter().any(|said| said.contains("`by: FIELD` in `lifecycle`")), "{said:?}");
-    // Unless the application does.
+    // The application may delete them instead.
     let deleted = loans("", "  forget: {delete: loan, rate: 3k/year}\n");
     assert_eq!(documents(&deleted), [20_000, 19_000, 17_000, 15_000]);
 }
@@ -100,7 +100,7 @@ fn dp_2_what_goes_to_the_archive_goes_from_there_too() {
     assert_eq!(case.indexes("child_archive"), ["{ createTime: 1 } for 7776000 s"]);
 }
 
-/// A pair whose children grow cold after a year.
+/// Returns a model of a relationship whose children grow cold after a year.
 fn cold() -> String {
     pair(ENDLESS, &[ALONE, "from: parent, where: [_id], rate: 1/s"], WRITTEN).replace(
         "  child:\n    count: 5000\n    lifecycle: {growth: 500/year, kept: forever}",
@@ -116,7 +116,7 @@ fn dp_2_what_grows_cold_is_found_by_an_index_and_counted_where_it_is() {
         let found = case.design.capacity.iter().find(|c| c.collection == name).unwrap();
         found.years.iter().map(|(_, size)| size.unwrap().0).collect()
     };
-    // Now, and after 1, 3 and 5 years.
+    // The number now, and after 1, 3 and 5 years.
     assert_eq!(documents("child"), [500, 500, 500, 500]);
     assert_eq!(documents("child_archive"), [4500, 5000, 6000, 7000]);
     let archive = case.design.capacity.iter().find(|c| c.collection == "child_archive").unwrap();
@@ -133,8 +133,7 @@ fn dp_2_a_birthday_is_no_age() {
         assert!(said.iter().any(|said| said.contains("no archive is planned")), "{name}: {said:?}");
         assert!(!other.has_collection("child_archive"), "{name}");
     }
-    // Documents are deleted by a date that says when they came; to be moved, any that does not say
-    // something else will do.
+    // Expiry needs a creation date. The archive may use any date that does not mean something else.
     let visit = dated("visitDate");
     assert_eq!(visit.advice("child").patterns, [Pattern::Archive { days: 365 }]);
     assert!(visit.indexes("child").contains(&"{ visitDate: 1 }".to_owned()));
@@ -148,7 +147,8 @@ fn dp_2_what_goes_with_its_parent_needs_no_date() {
         .replace("amount: int, createTime: date", "amount: int");
     let case = of(&text);
     assert_eq!(case.verdict("parent.children"), Verdict::Embed);
-    // It goes with its parent, and one that came later sooner than declared.
+    // Children are deleted with their parent, and those added later are deleted earlier than
+    // declared.
     let remarks = &case.advice("child").remarks;
     assert!(
         matches!(&remarks[..], [one] if one.contains("adds to one of `parent` that is there")),
@@ -225,7 +225,7 @@ fn dp_2_documents_without_the_date_never_go_and_it_is_said() {
     );
     let missing = remarks("createTime: {type: date, required: false}");
     assert!(missing.contains("`createTime`, which may be missing"), "{missing}");
-    // Rather one that every document has.
+    // A date that every document has is preferred.
     let other = "createTime: {type: date, nullable: true}, insertTime: date";
     assert_eq!(remarks(other), "");
     assert!(of(&text(other)).indexes("child").iter().any(|index| index.contains("insertTime: 1")));

@@ -1,4 +1,4 @@
-//! PT-*: what becomes of a decision, at the bounds.
+//! PT-*: the patterns of decisions, at their limits.
 
 use docward_design::maintain::scripts;
 use docward_design::{Choice, Pattern, Verdict};
@@ -55,7 +55,7 @@ writes:
     let one = model(&kind("text", "25 KB"));
     let bytes = |case: &Case| case.decision("page.blocks").facts.child_p99;
     assert!(bytes(&case).abs_diff(bytes(&one)) < 10, "{} and {}", bytes(&case), bytes(&one));
-    // Of large and small ones the mean is typical, the largest is at p99.
+    // With large and small children, the mean is the typical size, and the largest is at p99.
     let mixed =
         model(&[kind("text", "100"), kind("code", "300"), "rule: {}".to_owned()].join(", "));
     let facts = &mixed.decision("page.blocks").facts;
@@ -100,7 +100,7 @@ fn er_m_5_one_to_one_by_id_no_child_is_held_twice() {
     assert!(held[0].contains(" unique where ") && held[0].ends_with("Id is there"), "{held:?}");
 }
 
-/// What a read costs in the table of a relationship: documents, of the chosen way.
+/// Returns the documents that a read needs with the chosen alternative of a relationship.
 fn documents(case: &Case, relationship: &str, operation: &str) -> Option<f64> {
     let chosen = &case.decision(relationship).alternatives[0];
     chosen.operations.iter().find(|op| op.name == operation).map(|op| op.documents)
@@ -354,7 +354,7 @@ fn pt_slice_1_gc_07_what_is_cut_names_its_parent() {
     let figures = "children: {p50: 90, p99: 300, max: 900}, growth: 9/year, keep-newest: 200";
     let case = of(&pair(figures, &reads, WRITTEN));
     assert_eq!(case.named("parent.children")[0], "parent-id-in-child");
-    // The index finds the oldest of a parent.
+    // The index finds the oldest children of a parent.
     assert!(
         case.indexes("child").contains(&"{ parentId: 1, createTime: -1 }".to_owned()),
         "{:?}",
@@ -506,7 +506,7 @@ fn ck_12_one_index_for_what_is_unique_and_asked_for() {
             "{ title: 1 } unique where title is there"
         ]
     );
-    // Elements without it would all have the same key.
+    // Elements without the field would all have the same index key.
     let optional = text.replace(
         "a: {type: string, unique: true}",
         "a: {type: string, unique: true, required: false}",
@@ -545,7 +545,7 @@ fn pt_embed_1_elements_that_are_changed_one_by_one_have_an_id() {
     let case = of(&pair(figures, &read, &updated));
     assert!(case.find("parent", "children._id").is_some());
     assert_eq!(case.decision("parent.children").facts.child_bytes, bytes + 17);
-    // Asked for by it, it is found by an index.
+    // Reads look up children by id, so the id has an index.
     let reads = [read[0], "from: child, where: [_id], rate: 1/day"];
     let case = of(&pair(figures, &reads, WRITTEN));
     assert_eq!(case.indexes("parent"), ["{ children._id: 1 }"]);
@@ -688,7 +688,8 @@ writes:
         [Pattern::Polymorphic { discriminator: "type".to_owned() }]
     );
     assert_eq!(made.field("thing", "type").values, ["car", "boat"]);
-    // PT-poly.2: partial for a field of one kind, whole for a field of two.
+    // PT-poly.2: an index on a field of one kind is partial, an index on a field of two kinds is
+    // not.
     assert_eq!(made.indexes("thing"), ["{ doors: 1 } where type is car", "{ engine: 1 }"]);
 }
 
@@ -701,7 +702,7 @@ fn pf_1_there_are_no_more_than_come_while_one_is_kept() {
     let case = of(&text);
     let found = case.design.capacity.iter().find(|c| c.collection == "child").unwrap();
     let documents: Vec<u64> = found.years.iter().map(|(_, size)| size.unwrap().0).collect();
-    // Five thousand go within two years, and five hundred come in each.
+    // The existing 5,000 documents expire within two years, and 500 are added each year.
     assert_eq!(documents, [5000, 3000, 1000, 1000]);
 }
 
@@ -714,7 +715,7 @@ fn alg_2_what_few_parents_have_is_stored_all_the_same() {
     let case = of(&text);
     assert_eq!(case.verdict("parent.children"), Verdict::Embed);
     let (_, bytes) = case.design.capacity[0].years[0].1.unwrap();
-    // Five thousand children of more than 4 KB each.
+    // Five thousand children with more than 4 KB each.
     assert!(bytes > 5000 * 4096, "{bytes}");
     let table = case.decision("parent.children").alternatives[0].storage.unwrap();
     assert!(bytes.abs_diff(table) < bytes / 20, "{bytes} {table}");
@@ -730,7 +731,7 @@ fn dp_2_figures_that_do_not_go_together_are_told() {
             .iter()
             .any(|said| said.contains("figures is wrong"))
     };
-    // Five thousand children of a thousand parents.
+    // A thousand parents have five thousand children.
     assert!(!said("children: {p50: 3, p95: 9, p99: 20, max: 80}, growth: bounded"));
     assert!(said("children: {p50: 300, p95: 900, p99: 2000, max: 8000}, growth: bounded"));
     assert!(said("children: {p50: 1, p95: 1, p99: 2, max: 3}, growth: bounded"));
@@ -759,7 +760,7 @@ fn dp_2_pt_ts_1_growth_and_rates_of_a_series_that_do_not_go_together_are_told() 
             "`growth` is 900,000,000 a year, and 500 series of one reading a second are 15,768,000,000 a year: one of these figures is wrong (DP-2)"
         )
     );
-    // Round figures are a little off, and without a number of series nothing is known.
+    // Rounded figures may differ slightly. Without the number of series, no comparison is possible.
     assert_eq!(said("10000M/year", ", series: 500"), None);
     assert_eq!(said("30000M/year", ", series: 500"), None);
     assert!(said("40000M/year", ", series: 500").is_some());
@@ -778,7 +779,7 @@ fn dp_2_elements_that_are_kept_for_hours_are_not_gone_at_once() {
     assert!(advice.remarks[0].starts_with("kept for 12 hours"), "{:?}", advice.remarks);
 }
 
-/// A buyer lists what it watches, and listings go.
+/// Returns a model of a buyer who lists watched listings, which expire.
 fn watched(listing: &str, write: &str) -> Case {
     of(&format!(
         "entities:

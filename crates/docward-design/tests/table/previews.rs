@@ -1,4 +1,4 @@
-//! PT-subset, ER-F.5: what a parent shows of its newest children.
+//! PT-subset, ER-F.5: the newest children in their parent.
 
 use docward_design::{Pattern, Verdict, Way};
 
@@ -24,7 +24,7 @@ fn pt_subset_1_n_comes_from_the_read() {
         assert_eq!(case.patterns("parent.children"), [Pattern::ParentInChild, expected]);
         assert_eq!(case.field("parent", "recentChildren").items.unwrap().max, n);
     }
-    // The largest of several is enough for all.
+    // The largest preview serves all pages.
     let reads = ["3", "7"].map(|n| {
         format!("from: parent, where: [_id], with: {{parent.children: {{newest: {n}}}}}, rate: 1/s")
     });
@@ -32,7 +32,7 @@ fn pt_subset_1_n_comes_from_the_read() {
     assert!(matches!(case.patterns("parent.children")[1], Pattern::Subset { newest: 7, .. }));
 }
 
-/// A page that shows the newest of endless children.
+/// Returns a model of a page that shows the newest of an unbounded number of children.
 fn newest(with: &str, more: &str) -> Case {
     let read = format!("from: parent, where: [_id], with: {{parent.children: {with}}}, rate: 10/s");
     of(&pair(&format!("{ENDLESS}{more}"), &[&read, ALONE], WRITTEN))
@@ -47,7 +47,7 @@ fn er_f_5_what_must_be_current_is_in_no_preview() {
         let remarks = &case.decision("parent.children").remarks;
         assert!(remarks.iter().any(|said| said.ends_with("(ER-F.5)")), "{remarks:?}");
         assert!(case.find("parent", "recentChildren").is_none());
-        // The second read is told as what it is.
+        // The checklist must state the second read.
         let (_, because) = case.check("CK-9");
         assert!(
             because.ends_with(
@@ -56,7 +56,7 @@ fn er_f_5_what_must_be_current_is_in_no_preview() {
             "{because}"
         );
     }
-    // All fields are as many as those that are named.
+    // A read of all fields includes those that must be current.
     let all = newest("{newest: 3, by: createTime}", ", must-be-current: [amount]");
     assert_eq!(all.verdict("parent.children"), Verdict::Reference);
     let other = newest(shown, ", must-be-current: [b]");
@@ -75,7 +75,7 @@ fn er_f_5_pages_without_what_must_be_current_have_their_preview() {
     let shown = case.field("parent", "recentChildren");
     assert_eq!(shown.items.unwrap().max, 3);
     assert!(case.find("parent", "recentChildren.amount").is_none());
-    // The other page reads its nine.
+    // The other page reads its nine children.
     let chosen = &case.decision("parent.children").alternatives[0];
     let read = |name: &str| chosen.operations.iter().find(|op| op.name == name).unwrap().documents;
     assert_eq!((read("op0"), read("op1")), (1.0, 10.0));
@@ -140,7 +140,7 @@ writes:
         case.find("board", "recentTopics").and_then(|list| list.items).map_or(0, |items| items.max)
     };
     assert_eq!(shown(&model("1 KB")), 90);
-    // It is as long as the page that it still serves wants.
+    // The preview is as long as the remaining page needs.
     assert_eq!(shown(&model("40 KB")), 20);
     assert_eq!(model("55800").verdict("board.topics"), Verdict::Reference);
 }
@@ -203,17 +203,17 @@ fn pt_subset_1_er_t_2_a_page_of_the_newest_is_no_read_of_the_list() {
     let decision = hybrid.decision("parent.children");
     let share = decision.facts.co_read.unwrap();
     assert!((share - 480.0 / 510.0 / 15.0).abs() < 1e-9, "{share}");
-    // By its own table it reads and writes less.
+    // By its own table, the hybrid reads and writes less.
     let bytes = |way: Way| {
         let found = decision.alternatives.iter().find(|a| a.way == way).unwrap();
         found.per_second(false, |cost| cost.bytes) + found.per_second(true, |cost| cost.bytes)
     };
     assert!(bytes(Way::Hybrid) * 2.0 < bytes(Way::Embed));
-    // Whoever wants them all, or nearly so, reads the list.
+    // A page that shows all or almost all children reads the list.
     assert_eq!(bookings("all", "").verdict("parent.children"), Verdict::Embed);
     let most = "{newest: 140, by: createTime, fields: [a]}";
     assert_eq!(bookings(most, "").verdict("parent.children"), Verdict::Embed);
-    // What must be current is shown from where it is.
+    // Fields that must be current are read from their source.
     let current = bookings(page, ", must-be-current: [a]");
     assert_eq!(current.decision("parent.children").facts.co_read, Some(480.0 / 510.0));
 }

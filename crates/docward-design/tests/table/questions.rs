@@ -1,4 +1,4 @@
-//! DP-2: what is not said is asked, and nothing is decided before.
+//! DP-2: a missing declaration becomes a question, and nothing is decided before it is answered.
 
 use docward_design::Verdict;
 
@@ -14,7 +14,8 @@ fn dp_2_with_all_answers_there_is_a_verdict() {
     assert!(case.design.questions().is_empty());
 }
 
-/// Takes a piece out of the full answer: the verdict goes, and one question with a hint comes.
+/// Removes a piece of the complete model. The verdict must disappear, and one question with a hint
+/// must appear.
 #[track_caller]
 fn missing(from: &str, to: &str, about: &str, ask: &str, write: &str) {
     let text = pair(FEW, READ, WRITTEN);

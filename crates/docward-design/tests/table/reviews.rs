@@ -1,11 +1,13 @@
-//! What the finished design says against a list that is embedded: failing checks, lifetimes, costs.
+//! Tests how the finished design can speak against an embedded list: failing checks, lifetimes,
+//! costs.
 
 use crate::common::{Case, of};
 use docward_design::{CheckId, Verdict};
 
 const FOREVER: &str = "lifecycle: {growth: 10k/year, kept: forever}";
 
-/// Trips with payments that change together with them; payments have to be kept for longer.
+/// Returns a model of trips with payments that change atomically with them. Payments must be kept
+/// longer.
 fn trips(kept: &str, atomic: &str) -> Case {
     of(&format!(
         "deployment: {{shards: 4}}
@@ -47,10 +49,10 @@ fn dp_2_ck_12_ck_13_what_fails_because_of_an_embedded_list_makes_it_a_reference(
     }
     let (holds, because) = case.check("CK-12");
     assert_eq!(holds, Some(true), "{because}");
-    // Three failures weigh more than the transaction that a reference needs.
+    // Three failures outweigh the transaction that references need.
     let transaction = case.design.checks.iter().find(|check| check.id == CheckId::Atomicity);
     assert_eq!(transaction.and_then(|check| check.holds), Some(false));
-    // Now trips go when they should.
+    // Trips can now expire in time.
     let expiring = |name: &str| case.indexes(name).iter().any(|index| index.contains(" for "));
     assert!(expiring("trip") && expiring("payment"), "{:?}", case.indexes("trip"));
 }
@@ -77,7 +79,8 @@ writes:
     );
 }
 
-/// Enrolments with essays that are looked up by the enrolment and never shown with it.
+/// Returns a model of enrolments with essays. Reads find essays by enrolment, but never show both
+/// together.
 fn essays(bytes: &str, page: &str) -> Case {
     of(&format!(
         "entities:
@@ -104,13 +107,13 @@ fn dm_05_1_dm_07_2_a_large_list_that_costs_more_in_every_operation_is_a_referenc
     assert_eq!(decision.verdict, Verdict::Reference, "{}", decision.ruling.how);
     assert_eq!(decision.ruling.decided_by, ["DM-05.1", "DM-07.2"]);
     assert!(decision.ruling.how.contains("no operation takes more documents"));
-    // A small one stays, and the report says so.
+    // A small list stays embedded, and the report says so.
     let small = essays("{typical: 100, p99: 400}", "");
     let decision = small.decision("enrolment.essays");
     assert_eq!(decision.verdict, Verdict::Embed);
     let remarks = decision.remarks.join(" ");
     assert!(remarks.contains("a list is small, and it stays embedded (DM-05.1)"), "{remarks}");
-    // A page that shows both takes more documents by themselves, so nothing is said.
+    // A page that shows both would need more documents with references, so no remark appears.
     let shown = essays("{typical: 10 KB, p99: 60 KB}", "with: [enrolment.essays], ");
     let decision = shown.decision("enrolment.essays");
     assert!(!decision.ruling.decided_by.contains(&"DM-05.1"), "{}", decision.ruling.how);

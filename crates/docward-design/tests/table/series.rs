@@ -5,7 +5,7 @@ use docward_model::ProfileName;
 
 use crate::common::{Case, of};
 
-/// Readings of sensors on a server.
+/// Returns a model of sensor readings on a server version.
 fn readings(server: &str, rate: &str, entity: &str, writes: &str) -> Case {
     of(&format!(
         "deployment: {{server: \"{server}\"}}
@@ -43,9 +43,9 @@ fn bucket(rate: &str) -> (Window, u64, (u64, u64)) {
 fn pt_bucket_2_gc_50_the_window_follows_the_rate() {
     assert_eq!(bucket("1/min"), (Window::Hour, 60, (8760, 525_600)));
     assert_eq!(bucket("1/h"), (Window::Day, 24, (365, 8760)));
-    // 3,600 in an hour are too many.
+    // 3,600 readings per hour are too many.
     assert_eq!(bucket("1/s"), (Window::Events(100), 100, (315_360, 31_536_000)));
-    // 999 in a day are allowed, 1,000 are not.
+    // 999 readings per day are allowed, 1,000 are not.
     assert_eq!(bucket("999/day").0, Window::Day);
     assert_eq!(bucket("1000/day").0, Window::Hour);
 }
@@ -94,7 +94,7 @@ fn gc_30_pt_ts_1_from_5_0_on_and_when_nothing_it_lacks_is_needed() {
     let asked = unanswered.asked("reading");
     assert_eq!(asked.len(), 1);
     assert!(asked[0].starts_with("does `reading` need change streams"), "{asked:?}");
-    // Before 5.0 there is nothing to ask.
+    // Before 5.0, there is no choice and therefore no question.
     assert!(readings("4.4", "1/min", "", INSERTS).asked("reading").is_empty());
 }
 
@@ -118,7 +118,7 @@ fn gc_30_what_is_declared_is_believed() {
     );
     assert_eq!(case.advice("reading").patterns[0].name(), "time-series");
     assert!(case.advice("reading").remarks[0].contains("`fix` changes readings"));
-    // Nobody said, but a write says it.
+    // The answer is not declared, but it follows from a write.
     let case =
         readings("7.0", "1/min", "", &format!("{INSERTS}\n  fix: {{update: reading, rate: 1/h}}"));
     assert_eq!(case.advice("reading").patterns[0].name(), "bucket");
@@ -184,7 +184,7 @@ fn pt_bucket_4_st_23_a_reading_is_put_right_with_what_is_kept_of_it() {
         }
         assert!(text.contains("if (changes.ts !== undefined) throw"), "{text}");
     }
-    // A full bucket that loses one would be open, beside another that is.
+    // A full bucket that loses a reading would become open beside another open one.
     let remarks = changed("1/min", "  drop: {delete: reading, rate: 1/h}").1;
     assert!(remarks.contains("`drop` deletes single readings, and no function does"), "{remarks}");
 }
@@ -285,7 +285,7 @@ writes:
     let old = of(&text("4.4"));
     let names: Vec<&str> = old.advice("reading").patterns.iter().map(Pattern::name).collect();
     assert_eq!(names, ["bucket", "archive"]);
-    // An hour later, when the last reading of the bucket is as old.
+    // The bucket expires an hour later, because only then is its last reading old enough.
     let goes = "{ bucketStart: 1 } for 7779600 s";
     assert_eq!(old.indexes("reading_archive"), [goes]);
     assert!(old.indexes("reading").contains(&goes.to_owned()));

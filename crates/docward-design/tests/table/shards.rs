@@ -1,11 +1,11 @@
-//! SK-1 to SK-13: keys from what was declared.
+//! SK-1 to SK-13: shard keys from declarations.
 
 use docward_design::{KeyCandidate, maintain::scripts};
 use docward_model::ProfileName;
 
 use crate::common::{Case, of};
 
-/// Orders on four shards; `fields` are more fields, `reads` come one a line.
+/// Returns a model of orders on four shards, with additional fields. `reads` has one read per line.
 fn orders(server: &str, fields: &str, reads: &str) -> Case {
     of(&format!(
         "deployment: {{server: \"{server}\", shards: 4}}
@@ -26,7 +26,7 @@ writes:
     ))
 }
 
-/// All keys of orders that were weighed, by how they are written.
+/// Returns the candidate for orders with the given notation.
 fn candidate<'c>(case: &'c Case, text: &str) -> &'c KeyCandidate {
     let plan = case.shard("order");
     let mut all = plan.others.iter().chain([&plan.key]);
@@ -112,7 +112,7 @@ fn sk_4_nine_reads_of_ten_by_customer() {
     assert_eq!(key.fields[0].0, "customerId");
     assert!((key.targeted - 0.9).abs() < 1e-9);
     assert!(key.is_sound());
-    // Below four of five it is not sound.
+    // A key that fewer than 80 % of the reads contain is not sound.
     let half = orders(
         "7.0",
         "",
@@ -121,7 +121,7 @@ fn sk_4_nine_reads_of_ten_by_customer() {
     assert_eq!(holds(&half, &half.shard("order").key.text(), "SK-4"), Some(false));
     let (sound, because) = half.check("CK-13");
     assert_eq!(sound, Some(false));
-    // It says what is wrong, and what a sound key would be.
+    // The text says what is wrong, and how to get a sound key.
     assert!(because.contains("`order` (SK-4: 79 % of the reads name it)"), "{because}");
     assert!(because.contains("is named by reads"), "{because}");
 }
@@ -257,7 +257,7 @@ fn ck_13_unique_indexes_must_begin_with_the_key() {
     let refused = plan.others.iter().find(|key| key.fields[0].0 == "customerId").unwrap();
     assert!(!refused.is_sound() && !refused.is_possible());
     assert_eq!(holds(&case, &refused.text(), "CK-13"), Some(false));
-    // One that asks every shard is there, one that is refused is not.
+    // A key whose reads ask every shard is possible; a key that the server refuses is not.
     assert_eq!(plan.key.text(), "{ number: 1 }");
     assert!(plan.key.is_possible() && !plan.key.is_sound());
 }
@@ -278,7 +278,7 @@ fn sk_3_sk_7_sk_8_what_rises_behind_few_values_is_hot() {
         hot(&few).2,
         "`_id` rises, and before it `kind` has 3 values only: new documents go to the ends of so few ranges"
     );
-    // Hashed behind it, new documents spread, and reads still name the key.
+    // With the hashed id, inserts spread, and reads still contain the key.
     let key = &few.shard("order").key;
     assert_eq!(key.text(), "{ kind: 1, _id: \"hashed\" }");
     assert!(key.is_sound(), "{:?}", key.checks);
@@ -286,11 +286,12 @@ fn sk_3_sk_7_sk_8_what_rises_behind_few_values_is_hot() {
     assert_eq!(hot(&one).1, Some(false), "{}", hot(&one).2);
     assert_eq!(one.shard("order").key.text(), "{ kind: 1, _id: \"hashed\" }");
     assert_eq!(hot(&kind("distinct: 200k, top-share: 1%")).1, Some(true));
-    // Eight ends for each of the four shards keep them busy.
+    // Eight growing ranges for each of the four shards keep all shards busy.
     assert_eq!(hot(&kind("distinct: 31, top-share: 9%")).1, Some(false));
     assert_eq!(hot(&kind("distinct: 32, top-share: 9%")).1, Some(true));
     assert_eq!(hot(&kind("top-share: 1%")).1, None, "who knows how many");
-    // Before 4.4 a part of a key cannot be hashed: rather ask every shard than write to one.
+    // Before 4.4, a part of a key cannot be hashed. Asking every shard is then better than writing
+    // to one.
     let old = orders(
         "4.2",
         ", kind: {type: string, values: [a, b, c]}",
@@ -437,12 +438,12 @@ fn sk_2_sk_11_ck_13_documents_without_a_field_of_the_key_share_a_value() {
         let (_, fine, why) = &candidate(&case, "{ region: 1 }").checks[1];
         assert!(*fine == Some(false) && why.contains(word), "{why}");
     }
-    // Before 4.4 a document without it is refused, and one with null is not.
+    // Servers before 4.4 refuse a document without the field, but accept null.
     let old = region(", required: false")("4.2");
     assert_eq!(holds(&old, "{ region: 1 }", "CK-13"), Some(false));
     let null = region(", nullable: true")("4.2");
     assert!(candidate(&null, "{ region: 1 }").is_possible());
-    // What is unique in those that have it is not so in all.
+    // The field is unique only among documents that have it.
     let no = ", no: {type: string, unique: true, required: false}";
     let unique = orders("7.0", no, "  r: {from: order, where: [no], rate: 9/s}");
     assert_eq!(holds(&unique, "{ no: 1 }", "SK-2"), Some(false));
@@ -471,7 +472,7 @@ writes:
     assert_eq!(zoned(", nullable: true"), (false, true));
 }
 
-/// SK-1: what is kept beside documents that are spread is spread as well.
+/// SK-1: archives and versions of sharded documents are sharded too.
 #[test]
 fn sk_1_sk_11_archives_and_versions_have_keys() {
     let case = |zones: &str| {
@@ -500,14 +501,15 @@ writes:
     assert_eq!(zoned.shard("order_archive").zones, ["EU", "US"]);
 }
 
-/// Calls of one document on a collection, with what they are given up to the end of the line after.
+/// Returns the calls on a collection that write or find one document, each with the text up to the
+/// end of the next line.
 fn calls(text: &str, collection: &str) -> Vec<String> {
     let begin = format!("getCollection(\"{collection}\").findOneAnd");
     let one = |part: &str| part.split(");").next().unwrap_or_default().to_owned();
     text.split(&begin).skip(1).map(one).collect()
 }
 
-/// Text of all functions of a design.
+/// Returns the text of all functions of a design.
 fn functions(case: &Case) -> String {
     let scripts = scripts(&case.model, &case.design, ProfileName::Neutral);
     let jobs = scripts.iter().flat_map(|script| &script.jobs);

@@ -1,4 +1,5 @@
-//! From which side reads come to a relationship, and what that costs them (CK-9, PT-extref.1, PT-subset.1).
+//! Tests from which side reads arrive at a relationship, and the resulting cost (CK-9, PT-extref.1,
+//! PT-subset.1).
 
 use docward_design::{OperationCost, Pattern, Way};
 
@@ -95,7 +96,7 @@ writes:
     ));
     let poll = read(&case, "option.votes", Way::Reference, "poll");
     assert_eq!(poll.documents, 401.0);
-    // One read has one figure, whichever table tells it.
+    // A read has the same figures in every table.
     let there = read(&case, "poll.options", Way::Embed, "poll");
     assert_eq!((poll.documents, poll.bytes), (there.documents, there.bytes));
 }
@@ -171,10 +172,10 @@ fn dm_09_6_null_is_taken_where_it_is_declared_and_nowhere_else() {
     let of = |name: &str| fields.get_document(name).unwrap().to_string();
     assert!(!of("k").contains("null") && !of("y").contains("null"), "{schema}");
     assert!(of("n").contains("null") && of("z").matches("null").count() == 2, "{schema}");
-    // It is there and may be null.
+    // The field is required and may be null.
     let required = schema.get_array("required").unwrap();
     assert!(required.contains(&"n".into()) && !required.contains(&"z".into()), "{required:?}");
-    // What may be null has no part in a mean.
+    // A null value does not count in an average.
     let summed = pair(
         "children: {p50: 20, p99: 3000, max: 9000}, growth: 50/year",
         &["from: parent, where: [_id], sum: {parent.children: amount}, rate: 9000/s"],
@@ -193,7 +194,7 @@ fn dm_09_6_what_is_unique_is_not_null() {
     assert!(faults[0].to_string().contains("null would be so too"), "{}", faults[0]);
 }
 
-/// Permits of garages: figures of both lists, and reads.
+/// Returns a model of permits for garages: the figures of both lists, and reads.
 fn permits(children: &str, parents: &str, reads: &str) -> Case {
     of(&format!(
         "entities:
@@ -226,13 +227,14 @@ fn er_t_6_ids_are_held_where_reads_come_from_or_in_the_shorter_list() {
     assert_eq!(asked.check("CK-12").0, Some(true));
     let indexes = asked.indexes("permit");
     assert!(indexes.contains(&"{ plate: 1, garageIds: 1 }".to_owned()), "{indexes:?}");
-    // Nobody asks: the shorter list.
+    // Without such reads, the shorter list is used.
     assert_eq!(side(&permits(many, few, "")), "parent-ids-in-child");
     assert_eq!(side(&permits(few, many, "")), "child-ids-in-parent");
-    // Garages are shown with their permits more often.
+    // More reads show garages with their permits.
     let listed = permits(many, few, &format!("{park}{list}"));
     assert_eq!(side(&listed), "child-ids-in-parent");
-    // What few share finds a permit sooner than up to 900 ids do; what half of them share does not.
+    // A selective field finds a permit faster than up to 900 ids do. A field that half of the
+    // permits share does not.
     let indexes = listed.indexes("permit");
     assert!(indexes.contains(&"{ plate: 1 }".to_owned()), "{indexes:?}");
     let kind = permits(many, few, &format!("{}{list}", park.replace("plate", "kind")));
@@ -263,7 +265,7 @@ writes:
         remarks.iter().any(|r| r.starts_with("`order` is of `shop` and `invoice` of `billing`"))
     };
     assert!(said(&apart), "{:?}", apart.decision("order.invoice").remarks);
-    // One that both have, or nobody named, is no news; and nothing is decided by it.
+    // A common service, or none, causes no remark. Services never affect the decision.
     for billing in ["[billing, shop]", "[]"] {
         let case = shop(billing);
         assert!(!said(&case), "{billing}");

@@ -1,4 +1,4 @@
-//! What would turn a decision, checked by deciding again; sizes, checked by encoding.
+//! Tests turns by deciding again, and sizes by encoding documents.
 
 use docward_design::{
     Bounds, Choice, Decision, Facts, Planned, Rank, Turn, Verdict, decide, design, document_bytes,
@@ -7,7 +7,7 @@ use docward_model::{BsonType, ChildGrowth, DesignModel, EntityField, ProfileName
 
 use crate::common::{Case, GALLERY, WRITTEN, gallery, of, pair};
 
-/// The facts with the one that a turn speaks of moved to a value.
+/// Returns the facts with the fact of a turn set to a value.
 fn moved(facts: &Facts, turn: &Turn, value: f64) -> Facts {
     let mut facts = facts.clone();
     let when = turn.when.as_str();
@@ -55,7 +55,8 @@ fn er_x_1_shares_turn_a_decision_there_and_not_a_step_before() {
     assert!(seen > 5, "{seen}");
 }
 
-/// A model in which the fact that a turn speaks of has a value; `None` when it cannot be written so.
+/// Returns a model in which the fact of a turn has a value. Returns `None` if a model cannot
+/// express it.
 fn written(
     model: &DesignModel,
     decision: &Decision,
@@ -75,7 +76,7 @@ fn written(
     } else if when.starts_with("a child has") {
         let around = "padding".len() as u64 + 2 + 5;
         let bytes = value.checked_sub(decision.facts.child_bytes + around)?;
-        // Large ones stay as much larger as they are.
+        // Large children keep their ratio to the mean.
         let times = decision.facts.child_p99 as f64 / decision.facts.child_bytes as f64;
         let large = (value as f64 * times).round() as u64;
         let large = large.checked_sub(decision.facts.child_p99 + around)?;
@@ -98,7 +99,7 @@ fn written(
             child.fields.push(padding);
             Some(model)
         };
-        // Long values raise the mean: as many typical bytes as leave it where it is wanted.
+        // Long values raise the mean, so search for the typical size that gives the wanted mean.
         let mean = |typical: u64| {
             let made = design(&padded(typical)?, ProfileName::Neutral, &Bounds::default());
             let mut all = made.decisions.into_iter();
@@ -122,7 +123,8 @@ fn written(
     Some(model)
 }
 
-/// What is said to turn a decision does, in the whole model, and a step before it does not.
+/// Checks that each turn changes the decision in the whole model, and that one step before it does
+/// not.
 fn turns_hold(name: &str, case: &Case) -> usize {
     let mut seen = 0;
     for decision in &case.design.decisions {
@@ -134,7 +136,7 @@ fn turns_hold(name: &str, case: &Case) -> usize {
             };
             let what = format!("{name} {}: {}", decision.relationship, turn.when);
             let from = turn.from.unwrap_or(0.0) as u64;
-            // A padding of two lengths hits a mean roughly.
+            // With padding of two lengths, the mean is only approximate.
             let near = if turn.when.starts_with("a child has") { from / 50 } else { 0 };
             let is_more = turn.when.contains("or more");
             let beyond = if is_more { from + near } else { from - near };
@@ -160,7 +162,7 @@ fn er_x_1_what_is_said_to_turn_a_decision_turns_the_model() {
     assert!(seen > 10, "{seen}");
 }
 
-/// Lists of one parent, of which the largest goes when they are too large together.
+/// If the lists of a parent are too large together, the largest is referenced.
 #[test]
 fn er_x_1_ck_14_turns_know_of_other_lists() {
     let list = |name: &str, p99: u64, bytes: u64| {
@@ -219,8 +221,7 @@ fn er_m_5_what_lives_elsewhere_is_not_said_to_come_by_its_figures() {
     assert!(other.ruling.dissent().all(|row| row.vote == docward_design::Vote::Embed));
 }
 
-/// What must change together is embedded from 50 to 999 at p99, however often it is read alone: fewer are
-/// not, as they are read alone, and more are never.
+/// A turn that a veto would prevent is not listed. A shared child that changes stays referenced.
 #[test]
 fn er_x_1_dm_07_7_what_a_veto_would_hold_back_is_not_said() {
     let related = |writes: &str, with: &str| {
@@ -245,7 +246,7 @@ writes:
     let held = related(publish, "");
     assert_eq!(held.verdict("article.related"), Verdict::Reference);
     assert_eq!(held.decision("article.related").turns, []);
-    // Indeed it stays when all reads have both.
+    // It stays referenced even if all reads want both.
     let both = related(publish, ", with: [article.related]");
     assert_eq!(both.decision("article.related").facts.co_read, Some(1.0));
     assert_eq!(both.verdict("article.related"), Verdict::Reference);
@@ -277,7 +278,8 @@ fn er_t_4_gc_06_what_changes_together_is_embedded_up_to_999() {
     let (choice, turns) = with(1000);
     assert_eq!(choice, Some(Choice::Reference));
     assert!(turns.contains(&("no parent has more than 999".to_owned(), Some(999.0))), "{turns:?}");
-    // Few or many: it is one document that is changed as a whole, though most reads want children alone.
+    // With few or many children, the document is changed atomically, although most reads want
+    // children alone.
     for p99 in [999, 50, 49, 3] {
         let (choice, turns) = with(p99);
         assert_eq!(choice, Some(Choice::Embed), "{p99}");
@@ -314,7 +316,7 @@ fn the_turn_of_a_model_is_where_the_model_turns() {
     assert_eq!(with(from).decision("parent.children").choice, Some(Choice::Reference));
 }
 
-/// A document of the planned shape at its typical size, of the first kind.
+/// Returns a document of the planned shape at its typical size, with the first kind.
 fn built(fields: &[Planned]) -> bson::Document {
     of_kind(fields, 0)
 }
@@ -324,7 +326,7 @@ fn of_kind(fields: &[Planned], kind: usize) -> bson::Document {
     fields.iter().filter(has).map(|field| (field.name.clone(), value(field))).collect()
 }
 
-/// Bytes of a document, at the mean of its kinds.
+/// Returns the encoded size of a document, as the mean of its kinds.
 fn encoded(fields: &[Planned]) -> u64 {
     let kinds = fields.iter().filter_map(|field| field.kinds.as_ref()).map(|kinds| kinds.all);
     let all = kinds.max().unwrap_or(1);

@@ -1,8 +1,8 @@
-//! What can be done about a finding, as values: steps in the words of the rule book. [`crate::mongosh`] writes them
-//! for people; other programs take them from the JSON report.
+//! Remedies for findings as data: steps in the terms of the rule book. [`crate::mongosh`] formats
+//! them for users. Other programs read them from the JSON report.
 //!
-//! Steps name collections, fields, types and figures. Values of documents are not in them, except where a validator
-//! lists them.
+//! Steps name collections, fields, types and figures. They contain no values of documents, except
+//! for those that a validator lists.
 
 mod written;
 
@@ -21,12 +21,12 @@ pub enum Safety {
     Safe,
     /// Data changes; the old state can be restored.
     Guarded,
-    /// A person has to decide something first.
+    /// The user has to make a decision first.
     Manual,
 }
 
 impl Safety {
-    /// The safety a word stands for.
+    /// Returns the safety with a name.
     pub fn parse(word: &str) -> Option<Self> {
         [Self::Safe, Self::Guarded, Self::Manual].into_iter().find(|safety| safety.name() == word)
     }
@@ -44,7 +44,7 @@ impl Safety {
 /// A proposed remedy.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Fix {
-    /// The refactoring of the rule book that does it (`RF-01`), if one does.
+    /// The matching refactoring of the rule book, such as `RF-01`.
     pub refactoring: Option<Cow<'static, str>>,
     /// What applying it can break.
     pub safety: Safety,
@@ -52,18 +52,18 @@ pub struct Fix {
     pub action: Action,
 }
 
-/// What a remedy does. Changes of source files and of connection strings are fields of the finding, because a finding
-/// may have both.
+/// What a remedy does. Changes of source files and connection strings are separate fields of the
+/// finding, because a finding may have both.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Action {
-    /// Steps on a deployment, in their order.
+    /// Steps on a deployment, in order.
     Plan(Vec<Step>),
-    /// A command line that begins with `docward`, or what a report of an earlier version has.
+    /// A command line that begins with `docward`, or the text from a report of an earlier version.
     Command(String),
 }
 
 impl Fix {
-    /// The steps of a plan; none for a command line.
+    /// Returns the steps of a plan. Returns none for a command line.
     pub fn steps(&self) -> &[Step] {
         match &self.action {
             Action::Plan(steps) => steps,
@@ -71,7 +71,7 @@ impl Fix {
         }
     }
 
-    /// What to type: statements for mongosh, or a command line.
+    /// Returns the commands to run: mongosh statements, or a command line.
     pub fn command(&self) -> String {
         match &self.action {
             Action::Plan(steps) => {
@@ -86,87 +86,89 @@ impl Fix {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "step", rename_all = "camelCase", rename_all_fields = "camelCase")]
 pub enum Step {
-    /// Gives fields other names.
+    /// Renames fields.
     RenameFields {
         /// The collection.
         #[serde(with = "written::namespace")]
         namespace: Namespace,
-        /// The names.
+        /// The old and new names.
         renames: Vec<Rename>,
-        /// Whether documents that have the new name already are left alone.
+        /// Whether documents that already have the new name are skipped.
         only_where_free: bool,
     },
-    /// Leaves a field out of documents.
+    /// Removes a field from documents.
     UnsetField {
         /// The collection.
         #[serde(with = "written::namespace")]
         namespace: Namespace,
         /// The field.
         path: FieldPath,
-        /// Which documents.
+        /// The affected documents.
         documents: UnsetWhere,
     },
-    /// Moves a field out of the objects that hold it.
+    /// Moves a field out of its object.
     LiftField {
         /// The collection.
         #[serde(with = "written::namespace")]
         namespace: Namespace,
-        /// The names.
+        /// The old and new path.
         #[serde(flatten)]
         rename: Rename,
     },
-    /// Gives values of a field another type. What does not convert stays, unless the conversion says otherwise.
+    /// Converts values of a field to another type. Values that cannot be converted stay unchanged,
+    /// unless the conversion says otherwise.
     ConvertField {
         /// The collection.
         #[serde(with = "written::namespace")]
         namespace: Namespace,
-        /// The field, elements of arrays as `[]`.
+        /// The field. `[]` stands for the elements of an array.
         path: FieldPath,
         /// The types of the values that are converted.
         #[serde(with = "written::types")]
         from: Vec<BsonType>,
-        /// The types of values afterwards, the one to convert to first.
+        /// The types after the conversion. The first is the target type.
         #[serde(with = "written::types")]
         to: Vec<BsonType>,
-        /// How.
+        /// The conversion.
         conversion: Conversion,
     },
-    /// Makes an array of an object whose keys are data.
+    /// Turns an object whose keys are data into an array.
     ArrayFromKeys {
         /// The collection.
         #[serde(with = "written::namespace")]
         namespace: Namespace,
         /// The field.
         path: FieldPath,
-        /// The field of an element that gets the key.
+        /// The field of an element for the key.
         key: String,
         /// Whether keys are days and become dates.
         keys_are_dates: bool,
-        /// The field that gets the value; none where values are objects, which get the key as one more field.
+        /// The field of an element for the value. `None` if values are objects; these get the key
+        /// as an additional field.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         value: Option<String>,
     },
-    /// Says in a field which kind of document each is.
+    /// Adds a field with the kind of each document.
     SetKind {
         /// The collection.
         #[serde(with = "written::namespace")]
         namespace: Namespace,
         /// The field that only documents of one kind have.
         present: FieldPath,
-        /// The field that says the kind.
+        /// The field for the kind.
         field: String,
     },
-    /// Keeps the last elements of an array when one is appended.
+    /// Truncates an array to its last elements on each append.
     CapArray {
         /// The collection.
         #[serde(with = "written::namespace")]
         namespace: Namespace,
         /// The array.
         path: FieldPath,
-        /// How many stay.
+        /// The number of elements that stay.
         keep: u32,
     },
-    /// Copies the elements of an array into documents of a collection, with the parent's `_id`.
+    /// Copies the elements of an array into a separate collection, with the parent's `_id`.
     SplitArray {
         /// The collection.
         #[serde(with = "written::namespace")]
@@ -177,10 +179,10 @@ pub enum Step {
         into: String,
         /// The field with the parent's `_id`.
         parent_id: String,
-        /// The field that keeps an element's own `_id`.
+        /// The field for the element's own `_id`.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         own_id: Option<String>,
-        /// Whether elements are objects; other values become the field `value`.
+        /// Whether elements are objects. Other values are stored in the field `value`.
         elements_are_objects: bool,
     },
     /// Copies a collection.
@@ -188,16 +190,16 @@ pub enum Step {
         /// The collection.
         #[serde(with = "written::namespace")]
         namespace: Namespace,
-        /// Where to.
+        /// The new collection.
         #[serde(with = "written::namespace")]
         to: Namespace,
     },
-    /// Gives a collection another name.
+    /// Renames a collection.
     RenameCollection {
         /// The collection.
         #[serde(with = "written::namespace")]
         namespace: Namespace,
-        /// The name.
+        /// The new name.
         to: String,
     },
     /// Creates a time series collection.
@@ -205,11 +207,11 @@ pub enum Step {
         /// The collection.
         #[serde(with = "written::namespace")]
         namespace: Namespace,
-        /// The field with the time.
+        /// The time field.
         time_field: String,
-        /// The field that says whose measurement it is.
+        /// The field that identifies the source of a measurement.
         meta_field: String,
-        /// How near in time measurements are: `seconds`, `minutes` or `hours`.
+        /// The granularity: `seconds`, `minutes` or `hours`.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         granularity: Option<String>,
     },
@@ -246,7 +248,7 @@ pub enum Step {
         /// Its name.
         index: String,
     },
-    /// Gives a collection a validator.
+    /// Sets the validator of a collection.
     SetValidator {
         /// The collection.
         #[serde(with = "written::namespace")]
@@ -254,25 +256,25 @@ pub enum Step {
         /// The validator.
         #[serde(with = "written::value")]
         validator: Value,
-        /// How strictly it is applied.
+        /// The validation level.
         #[serde(with = "written::level")]
         level: ValidationLevel,
-        /// What happens on a breach.
+        /// The action if a document fails validation.
         #[serde(with = "written::action")]
         action: ValidationAction,
     },
-    /// Applies the validator that is there more strictly.
+    /// Applies the existing validator more strictly.
     SetValidation {
         /// The collection.
         #[serde(with = "written::namespace")]
         namespace: Namespace,
-        /// How strictly it is applied.
+        /// The validation level.
         #[serde(with = "written::level")]
         level: ValidationLevel,
-        /// What happens on a breach.
+        /// The action if a document fails validation.
         #[serde(with = "written::action")]
         action: ValidationAction,
-        /// The validator; with it the step is left out while documents break it.
+        /// The validator. If it is set, the step is skipped while documents fail it.
         #[serde(
             default,
             skip_serializing_if = "Option::is_none",
@@ -280,18 +282,18 @@ pub enum Step {
         )]
         unless_broken: Option<Value>,
     },
-    /// Lets the validator warn only.
+    /// Changes the validation action to a warning.
     RelaxValidator {
         /// The collection.
         #[serde(with = "written::namespace")]
         namespace: Namespace,
     },
-    /// Lets a database have sharded collections, for servers before 6.0.
+    /// Enables sharding for a database, which servers before 6.0 require.
     EnableSharding {
         /// The database.
         database: String,
     },
-    /// Distributes a collection.
+    /// Shards a collection.
     ShardCollection {
         /// The collection.
         #[serde(with = "written::namespace")]
@@ -299,7 +301,7 @@ pub enum Step {
         /// The shard key.
         #[serde(with = "written::keys")]
         keys: Vec<IndexKey>,
-        /// Whether the collection has a collation, which shard keys cannot use.
+        /// Whether the collection has a collation, which shard keys do not support.
         has_collation: bool,
     },
     /// Adds fields to a shard key.
@@ -307,11 +309,11 @@ pub enum Step {
         /// The collection.
         #[serde(with = "written::namespace")]
         namespace: Namespace,
-        /// The whole new key.
+        /// The complete new key.
         #[serde(with = "written::keys")]
         keys: Vec<IndexKey>,
     },
-    /// Distributes a collection anew.
+    /// Reshards a collection.
     ReshardCollection {
         /// The collection.
         #[serde(with = "written::namespace")]
@@ -319,12 +321,12 @@ pub enum Step {
         /// The new key.
         #[serde(with = "written::keys")]
         keys: Vec<IndexKey>,
-        /// Whether the collection has a collation, which shard keys cannot use.
+        /// Whether the collection has a collation, which shard keys do not support.
         has_collation: bool,
     },
-    /// Creates the account that administers accounts.
+    /// Creates the account that manages other accounts.
     CreateAdministrator,
-    /// Gives an account roles.
+    /// Grants roles to an account.
     GrantRoles {
         /// The account's database.
         database: String,
@@ -333,7 +335,7 @@ pub enum Step {
         /// The roles.
         roles: Vec<GrantedRole>,
     },
-    /// Takes roles from an account.
+    /// Revokes roles from an account.
     RevokeRoles {
         /// The account's database.
         database: String,
@@ -342,17 +344,17 @@ pub enum Step {
         /// The roles.
         roles: Vec<GrantedRole>,
     },
-    /// Looks at something before a person decides; changes nothing.
+    /// Shows information for a decision, and changes nothing.
     Inspect {
         /// The collection.
         #[serde(with = "written::namespace")]
         namespace: Namespace,
-        /// At what.
+        /// What to show.
         look: Look,
     },
 }
 
-/// A field and its new name, both as whole paths.
+/// A field and its new name, both as complete paths.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Rename {
     /// The field.
@@ -365,60 +367,60 @@ pub struct Rename {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "are", rename_all = "camelCase", rename_all_fields = "camelCase")]
 pub enum UnsetWhere {
-    /// Those in which it is an empty string.
+    /// Documents in which the field is an empty string.
     Empty,
-    /// Those in which it is equal to another field.
+    /// Documents in which the field equals another field.
     EqualTo {
         /// The other field.
         other: FieldPath,
     },
 }
 
-/// How values become another type.
+/// How values are converted to another type.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "by", rename_all = "camelCase", rename_all_fields = "camelCase")]
 pub enum Conversion {
-    /// As the server converts values.
+    /// The conversion of the server.
     Cast {
-        /// Objects are first replaced with their field of this name.
+        /// Replaces objects by their field with this name first.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         inner: Option<String>,
-        /// Numbers count from 1970.
+        /// The unit of numbers that count from 1970.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         epoch: Option<EpochUnit>,
-        /// The words `true` and `false` are read; the server takes every text for true.
+        /// Converts the strings `true` and `false`. The server would convert every string to true.
         reads_words: bool,
-        /// Empty strings become null.
+        /// Converts empty strings to null.
         empty_to_null: bool,
     },
-    /// Texts are read as dates.
+    /// Parses strings as dates.
     DateText,
-    /// Numbers become decimals, rounded.
+    /// Rounds numbers to decimals.
     Rounded {
-        /// Digits behind the point.
+        /// The number of decimal places.
         scale: u64,
     },
-    /// Numbers that count from 1970 become dates.
+    /// Converts numbers that count from 1970 to dates.
     Epoch {
-        /// What they count.
+        /// The unit.
         unit: EpochUnit,
-        /// Whether zero and below says that there is no date, so that the field is left out.
+        /// Whether zero and negative numbers mean that there is no date. The field is then removed.
         zero_is_absent: bool,
     },
-    /// A person says which word each number stands for.
+    /// Uses a mapping from numbers to words that the user provides.
     Words {
-        /// How many numbers there are.
+        /// The number of distinct values.
         values: u64,
     },
 }
 
 impl Conversion {
-    /// As the server converts values; what does not convert stays.
+    /// The conversion of the server. Values that it cannot convert stay unchanged.
     pub const CAST: Self =
         Self::Cast { inner: None, epoch: None, reads_words: false, empty_to_null: false };
 }
 
-/// What a number counts from 1970.
+/// The unit of a number that counts from 1970.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[expect(missing_docs, reason = "the variants say it")]
@@ -434,27 +436,27 @@ pub struct NewIndex {
     /// Its fields in order.
     #[serde(with = "written::keys")]
     pub keys: Vec<IndexKey>,
-    /// Whether it refuses equal keys.
+    /// Whether it is unique.
     #[serde(default)]
     pub unique: bool,
-    /// Its name, where the server's own would not do.
+    /// Its name, if the default name is not suitable.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
     /// The options of its collation.
     #[serde(default, skip_serializing_if = "Option::is_none", with = "written::optional_value")]
     pub collation: Option<Value>,
-    /// The field whose value says which documents it covers.
+    /// The field whose value selects the indexed documents.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub only_kinds_of: Option<String>,
 }
 
 impl NewIndex {
-    /// An index on these fields, ascending.
+    /// Returns an ascending index on these fields.
     pub fn ascending(paths: impl IntoIterator<Item = impl Into<String>>) -> Self {
         Self { keys: paths.into_iter().map(IndexKey::ascending).collect(), ..Self::default() }
     }
 
-    /// The same, refusing equal keys.
+    /// Makes the index unique.
     #[must_use]
     pub fn unique(self) -> Self {
         Self { unique: true, ..self }
@@ -469,7 +471,7 @@ pub struct GrantedRole {
     pub db: String,
 }
 
-/// What to look at.
+/// What to show.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "at", rename_all = "camelCase", rename_all_fields = "camelCase")]
 pub enum Look {
@@ -479,7 +481,7 @@ pub enum Look {
     LongArrays {
         /// The array.
         path: FieldPath,
-        /// Elements it has at least.
+        /// The minimum number of elements.
         elements: u64,
     },
     /// Documents in which a field has one of these types.
@@ -490,49 +492,49 @@ pub enum Look {
         #[serde(with = "written::types")]
         types: Vec<BsonType>,
     },
-    /// How often each index was used.
+    /// The usage of each index.
     IndexUse,
-    /// How many documents have no value in a field.
+    /// The number of documents without a value in a field.
     CountWithout {
         /// The field.
         path: FieldPath,
     },
-    /// How many documents break a validator.
+    /// The number of documents that fail a validator.
     CountBreaches {
         /// The validator.
         #[serde(with = "written::value")]
         validator: Value,
     },
-    /// Documents that break a validator.
+    /// Documents that fail a validator.
     Breaches {
         /// The validator.
         #[serde(with = "written::value")]
         validator: Value,
     },
-    /// References to documents that are not there.
+    /// References to missing documents.
     DanglingReferences {
         /// The reference.
         path: FieldPath,
-        /// The collection it leads to, in the same database.
+        /// The referenced collection, in the same database.
         target: String,
-        /// The field that it names.
+        /// The referenced field.
         target_path: FieldPath,
     },
-    /// Documents with those of another collection that refer to them.
+    /// Documents together with documents of another collection that refer to them.
     WithDetails {
-        /// The field that is referred to.
+        /// The referenced field.
         path: FieldPath,
         /// The other collection, in the same database.
         details: String,
         /// The reference in it.
         reference: FieldPath,
     },
-    /// The different values of a field.
+    /// The distinct values of a field.
     DistinctValues {
         /// The field.
         path: FieldPath,
     },
-    /// Values that differ in capitals only.
+    /// Values that differ only in case.
     CaseVariants {
         /// The field.
         path: FieldPath,
@@ -540,7 +542,7 @@ pub enum Look {
 }
 
 impl Step {
-    /// The collection it is about.
+    /// Returns its collection.
     pub fn namespace(&self) -> Option<&Namespace> {
         match self {
             Self::RenameFields { namespace, .. }
@@ -572,7 +574,7 @@ impl Step {
         }
     }
 
-    /// What it does to the fields of its collection.
+    /// Returns its changes to the fields of the collection.
     pub fn changes(&self) -> Vec<FieldChange> {
         match self {
             Self::RenameFields { renames, .. } => {
@@ -595,7 +597,7 @@ impl Step {
         }
     }
 
-    /// Fields that documents did not have before.
+    /// Returns the fields that it adds to documents.
     pub fn adds(&self) -> Vec<FieldPath> {
         match self {
             Self::RenameFields { renames, .. } => {
@@ -607,7 +609,7 @@ impl Step {
         }
     }
 
-    /// Whether it updates stored documents of its collection, which its validator may refuse.
+    /// Whether it updates stored documents of its collection, which the validator may refuse.
     pub fn updates_documents(&self) -> bool {
         matches!(
             self,
@@ -621,39 +623,39 @@ impl Step {
     }
 }
 
-/// What the advice of a finding does to a field. A validator that the same report proposes admits the
-/// outcome, so that the proposals can be applied in any order.
+/// The effect of a finding's advice on a field. A validator from the same report accepts the
+/// result, so users can apply the proposals in any order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FieldChange {
     /// The field.
     pub path: FieldPath,
-    /// The types that values have afterwards; empty when the types stay.
+    /// The types of values after the change. Empty if the types stay the same.
     pub kinds: Vec<BsonType>,
     /// Whether some values become null.
     pub to_null: bool,
-    /// Whether the field is missing afterwards where it is present now.
+    /// Whether the field is removed from documents that have it.
     pub removes: bool,
 }
 
 impl FieldChange {
-    /// Values of a field get one of these types.
+    /// Returns a change of the types of a field's values.
     pub fn convert(path: &FieldPath, kinds: impl Into<Vec<BsonType>>) -> Self {
         Self { path: path.clone(), kinds: kinds.into(), to_null: false, removes: false }
     }
 
-    /// A field goes away, because it moves to another name or is left out.
+    /// Returns the removal of a field: it is renamed or dropped.
     pub fn remove(path: &FieldPath) -> Self {
         Self { removes: true, ..Self::convert(path, []) }
     }
 
-    /// Also sets some values to null.
+    /// Sets whether some values become null.
     #[must_use]
     pub fn or_null(mut self, is_so: bool) -> Self {
         self.to_null |= is_so;
         self
     }
 
-    /// Also leaves the field out in some documents.
+    /// Sets whether some documents lose the field.
     #[must_use]
     pub fn or_absent(mut self, is_so: bool) -> Self {
         self.removes |= is_so;

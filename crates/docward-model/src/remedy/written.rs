@@ -1,4 +1,5 @@
-//! Parameters of steps as JSON has them: names as texts, types and levels by MongoDB's words, validators as they are.
+//! Serializes the parameters of steps as JSON: names as strings, types and levels as MongoDB's
+//! words, validators unchanged.
 
 use serde::{Deserialize, Deserializer, Serializer, de::Error};
 
@@ -6,7 +7,7 @@ use crate::{
     BsonType, DirectionKind, IndexKey, Namespace, ValidationAction, ValidationLevel, Value,
 };
 
-/// A parameter that is one text.
+/// Serializes a parameter as one string.
 macro_rules! texts {
     ($($module:ident: $type:ty, $write:expr, $read:expr;)*) => {$(
         pub(super) mod $module {
@@ -49,7 +50,7 @@ pub(super) mod types {
     }
 }
 
-/// Keys of indexes as documents: `{"userId": 1, "date": -1}`.
+/// Serializes index keys as documents: `{"userId": 1, "date": -1}`.
 pub(super) mod keys {
     use super::*;
 
@@ -85,7 +86,7 @@ pub(super) mod keys {
     }
 }
 
-/// Values as JSON, dates and what JSON lacks as objects with one key.
+/// Serializes values as JSON. Dates, and types that JSON lacks, become objects with one key.
 pub(super) mod value {
     use std::fmt;
 

@@ -351,7 +351,7 @@ fn ranked(ways: &[MeasuredWay]) -> Value {
     each.iter().map(|(way, ratio)| json!({ "way": way.name, "times": ratio })).collect()
 }
 
-/// Returns whether the chosen alternative won; `None` if none of them is the design.
+/// Whether the chosen alternative was the fastest. `None` if none of them is the design.
 fn is_fastest(ways: &[MeasuredWay]) -> Option<bool> {
     ways.iter().find(|way| way.chosen)?;
     ranking(ways).first().map(|(way, _)| way.chosen)

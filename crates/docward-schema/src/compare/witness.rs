@@ -85,14 +85,14 @@ fn steps(path: &str) -> Vec<String> {
     out
 }
 
-/// All keywords at a path: their limits are worth trying, whichever of them changed.
+/// Returns all keywords at a path. Their limits are tried, even if another keyword changed.
 fn said_at(path: &str, schemas: [Option<&Document>; 2]) -> Vec<Bson> {
     let places = schemas.map(facts::places);
     let here = places.iter().filter_map(|places| places.get(path));
     here.flat_map(|place| place.facts.keywords.values().cloned()).collect()
 }
 
-/// Values worth trying at a path where something changed.
+/// Returns values to try at a path where something changed.
 fn values_for(said: &[Bson], change: &Change) -> Vec<Bson> {
     let mut values = Vec::new();
     for said in said.iter().chain(&change.before).chain(&change.after) {

@@ -22,7 +22,7 @@ pub(crate) enum Note {
     Through,
     /// The server cannot explain it, and so explains nothing of the validator.
     Unknown,
-    /// An explanation of its own.
+    /// An explanation for the whole expression.
     Told(Box<Account>),
 }
 

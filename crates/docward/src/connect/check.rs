@@ -1,6 +1,6 @@
-//! `docward connect check`: connection strings read as drivers do, judged, and corrected.
+//! `docward connect check`: reads connection strings as drivers do, judges them and corrects them.
 //!
-//! `strings` finds and reads them, `show` prints them with marks under what was found.
+//! `strings` reads them, and `show` prints them with marks under the positions of findings.
 
 mod show;
 mod strings;
@@ -90,7 +90,7 @@ pub(crate) struct CheckArgs {
     judging: JudgingArgs,
 }
 
-/// Names of drivers on the command line.
+/// Returns a parser for driver names.
 fn drivers() -> impl clap::builder::TypedValueParser<Value = Driver> {
     use clap::builder::{PossibleValuesParser, TypedValueParser};
     PossibleValuesParser::new(Driver::ALL.map(Driver::name))
@@ -105,7 +105,7 @@ pub(super) fn check(args: &CheckArgs) -> anyhow::Result<u8> {
         .filter(|file| *file != Path::new("-"))
         .map(|file| file.display().to_string())
         .collect();
-    // Every finding is what was asked for.
+    // The user asked about these strings, so every finding is shown in full.
     let shown = ShownArgs::in_full(&args.formats);
     let look = Look {
         shown: &shown,
@@ -142,7 +142,7 @@ pub(super) fn check(args: &CheckArgs) -> anyhow::Result<u8> {
         sources: sources(&given, args),
         problems,
         judged: Some(rules.iter().map(|rule| rule.code.into()).collect()),
-        // What a string does not show was not asked for: nothing is skipped.
+        // A string lacks most evidence by nature, so skipped rules are not reported.
         ..run::report(&run.config.settings, outcome, evidence)
     };
     let again: Vec<Given> = given
@@ -164,7 +164,7 @@ pub(super) fn check(args: &CheckArgs) -> anyhow::Result<u8> {
     })
 }
 
-/// The rules that a connection string alone lets judge, as far as they are switched on.
+/// Returns the enabled rules that need only a connection string.
 fn selected(settings: &Settings) -> anyhow::Result<Vec<&'static RuleMeta>> {
     let is_about_strings = |rule: &&RuleMeta| {
         let needs = rule.needs;
@@ -178,7 +178,7 @@ fn selected(settings: &Settings) -> anyhow::Result<Vec<&'static RuleMeta>> {
     Ok(rules)
 }
 
-/// Compares the databases that strings name.
+/// The rule that compares the databases of several strings.
 const DATABASE_SPELLINGS: &str = "N005";
 
 fn evidence(given: &[Given], settings: &mut Settings) -> Evidence {
@@ -191,7 +191,7 @@ fn evidence(given: &[Given], settings: &mut Settings) -> Evidence {
     }
 }
 
-/// Arguments and files with the number of strings in each.
+/// Returns arguments and files as sources, each with its number of strings.
 fn sources(given: &[Given], args: &CheckArgs) -> Vec<Source> {
     let empty = |name: String| Source {
         kind: SourceKind::ConnectionStrings,
@@ -209,7 +209,7 @@ fn sources(given: &[Given], args: &CheckArgs) -> Vec<Source> {
         }
     }
     if sources.is_empty() {
-        // Nothing of what was given could be read.
+        // Nothing could be read.
         let arguments =
             (1..=args.uris.len() + args.client_uri.len()).map(|i| format!("argument {i}"));
         let files = args.file.iter().map(|file| file.display().to_string());

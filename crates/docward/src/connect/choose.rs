@@ -208,7 +208,8 @@ fn input(
     })
 }
 
-/// Clients and limit: from the command line, else of all services in `docward.toml` together.
+/// Returns clients and limit from the command line, or from all services in `docward.toml`
+/// together.
 fn budget(
     args: &ChooseArgs,
     settings: &Settings,
@@ -234,7 +235,8 @@ fn budget(
                     Ok(None)
                 };
             }
-            // Services with pools of several sizes count as so many clients with the mean pool.
+            // Services with different pool sizes count as the same number of clients with the mean
+            // pool size.
             let pooled: Option<u64> = services
                 .iter()
                 .map(|service| Some(u64::from(service.clients()) * u64::from(service.pool?)))

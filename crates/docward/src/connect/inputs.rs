@@ -1,5 +1,5 @@
-//! What `connect plan` and `connect choose` know before they begin: `docward.toml`, and a running
-//! deployment when one is named.
+//! The inputs of `connect plan` and `connect choose`: `docward.toml`, and a running deployment if
+//! the user names one.
 
 use std::path::PathBuf;
 
@@ -21,10 +21,10 @@ use crate::{
     terminal::{complain, put},
 };
 
-/// The largest count that is taken: more is a slip of the keyboard.
+/// The maximum count. Larger numbers are typing errors.
 const MOST: u64 = 1_000_000_000;
 
-/// Counts on the command line.
+/// Returns a parser for counts.
 pub(super) fn counts() -> clap::builder::RangedU64ValueParser {
     clap::value_parser!(u64).range(1..=MOST)
 }
@@ -50,26 +50,27 @@ pub(super) struct AroundArgs {
 }
 
 impl AroundArgs {
-    /// The settings, and what a running deployment says when one is named.
+    /// Returns the settings, and the facts of a running deployment if the user names one.
     pub(super) fn known(&self) -> anyhow::Result<(Settings, Option<Live>)> {
         let settings = config::settings(self.config.as_deref(), &[])?;
         Ok((settings, self.server.as_deref().map(live).transpose()?))
     }
 
-    /// How an answer is to look.
+    /// Returns how the output looks.
     pub(super) fn look(&self) -> Look {
         let color = crate::terminal::wants_color(self.color, self.output.is_some());
         Look { color, width: crate::terminal::terminal_width() }
     }
 
-    /// Prints the answer, or writes it.
+    /// Prints the output, or writes it to a file.
     pub(super) fn put(&self, text: &str) -> anyhow::Result<()> {
         put(text, self.output.as_deref())
     }
 }
 
-/// What the limit on connections is about, unless `--limit-scope` says (GC-43). What a server says is about
-/// that server; where nobody says, members of a set have limits one by one, and routers one together.
+/// Returns the scope of the connection limit, unless `--limit-scope` is set (GC-43). A limit from a
+/// server applies to that server. By default, each member of a replica set has its own limit, and
+/// routers share one.
 pub(super) fn limit_scope(
     limit: Option<u64>,
     live: Option<&Live>,
@@ -83,11 +84,11 @@ pub(super) fn limit_scope(
     settings.deployment.limit_scope.unwrap_or(usual)
 }
 
-/// Routers that were silent for longer than this before the newest sign of life, in seconds, do not count;
-/// the same figure as in rule C003.
+/// A router counts as gone if its last ping is this many seconds older than the newest one. Rule
+/// C003 uses the same figure.
 const ALIVE_SECONDS: i64 = 120;
 
-/// What a running deployment says.
+/// Facts about a running deployment.
 pub(super) struct Live {
     pub(super) method: Method,
     pub(super) routers: Option<u64>,
@@ -98,13 +99,13 @@ pub(super) struct Live {
     pub(super) topology: Option<Topology>,
 }
 
-/// Asks a deployment; reading only, and no document is looked at.
+/// Asks a deployment for facts. Reads no documents.
 pub(super) fn live(uri: &str) -> anyhow::Result<Live> {
     secrets::expect_connection_string(uri, "--server")?;
     let client = docward_uri::parse(uri)
         .map_err(|fault| anyhow::anyhow!("--server: {fault}"))?
         .client(Purpose::Source);
-    // Facts about servers are asked for; no collection is.
+    // The pattern matches no collection, because only facts about servers are needed.
     let nothing = NamespacePattern::new("docward/none").map_err(anyhow::Error::msg)?;
     let request = Request {
         sources: vec![uri.to_owned()],
@@ -156,7 +157,7 @@ fn facts(server: &Server, client: &ClientUri) -> Live {
     }
 }
 
-/// A rate or a time of a service in `docward.toml`.
+/// Parses a rate or a duration of a service in `docward.toml`.
 pub(super) fn declared(
     number: Option<f64>,
     service: &str,

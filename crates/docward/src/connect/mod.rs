@@ -1,4 +1,5 @@
-//! `docward connect`: connection strings judged, pools planned, methods chosen, clients written.
+//! `docward connect`: checks connection strings, plans pools, chooses methods and generates
+//! clients.
 
 mod check;
 mod choose;

@@ -1,4 +1,4 @@
-//! `docward connect plan`: pool sizes, and what they come to.
+//! `docward connect plan`: pool sizes and their totals.
 
 use anyhow::{Context, bail};
 use clap::{Args, ValueEnum, builder::PossibleValue};
@@ -69,7 +69,7 @@ fn platforms() -> impl clap::builder::TypedValueParser<Value = Platform> {
     })
 }
 
-/// Read preferences as connection strings spell them.
+/// The read preferences in the notation of connection strings.
 pub(super) const MODES: [&str; 5] =
     ["primary", "primaryPreferred", "secondary", "secondaryPreferred", "nearest"];
 
@@ -154,10 +154,10 @@ pub(crate) struct PlanArgs {
     around: AroundArgs,
 }
 
-/// The limit of the rule book's stories, when nobody says another.
+/// The default limit, from the stories of the rule book.
 const USUAL_LIMIT: u64 = 3_000;
 
-/// Runs the command. Exit code 1 when the plan breaks the budget.
+/// Runs the command. The exit code is 1 if the plan exceeds the budget.
 pub(super) fn plan(args: &PlanArgs) -> anyhow::Result<u8> {
     let (settings, live) = args.around.known()?;
     let mut origins = Vec::new();
@@ -187,7 +187,7 @@ pub(super) fn plan(args: &PlanArgs) -> anyhow::Result<u8> {
     Ok(if plan_fails(&report) { FINDINGS } else { CLEAN })
 }
 
-/// Whether the deployment is one server on its own: it says so itself, or is declared as such.
+/// Whether the deployment is a single standalone server, as it reports or as declared.
 fn is_standalone(args: &PlanArgs, settings: &Settings, live: Option<&Live>) -> bool {
     let is_declared = settings.deployment.topology == Some(DeclaredTopology::Standalone);
     match live.and_then(|live| live.topology.as_ref()) {

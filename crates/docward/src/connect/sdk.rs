@@ -1,4 +1,4 @@
-//! `docward connect sdk`: a client that follows the rule book, as a file.
+//! `docward connect sdk`: generates a client that follows the rule book.
 
 use std::{fmt::Write, path::PathBuf};
 
@@ -191,14 +191,15 @@ fn request(args: &SdkArgs, settings: &Settings) -> anyhow::Result<SdkRequest> {
     })
 }
 
-/// The rule book's pool, shared out among the routers where each has one of its own.
+/// Returns the pool size of the rule book. If each router has its own pool, the size is divided
+/// among the routers.
 fn sample_pool(methods: &[Method], routers: Option<u64>) -> u32 {
     let has_pools = methods.iter().any(|method| method.has_pool_per_router());
     let parts = routers.filter(|_| has_pools).unwrap_or(1).max(1);
     u32::try_from(u64::from(SAMPLE_POOL).div_ceil(parts)).unwrap_or(SAMPLE_POOL)
 }
 
-/// The pool of a declared service: what is set, else what its demand comes to.
+/// Returns the pool size of a declared service: the configured one, or one that meets its demand.
 fn pool(
     service: &Service,
     methods: &[Method],
@@ -231,7 +232,7 @@ fn pool(
     planned.services.first().and_then(|part| u32::try_from(part.pool).ok())
 }
 
-/// The table of a driver as text.
+/// Returns the table of a driver as text.
 fn table(language: SdkLanguage) -> String {
     let mut out = String::new();
     let _ = writeln!(out, "{}:", language.name());

@@ -1,4 +1,4 @@
-//! `docward design ask`: an interview at the terminal that ends in a model and its design.
+//! `docward design ask`: an interview in the terminal that produces a model and its design.
 
 use std::{io::BufRead, path::PathBuf};
 

@@ -1,4 +1,4 @@
-//! `docward design check`: holds data against what the model says, and against nothing else.
+//! `docward design check`: compares data only with the model.
 
 use std::path::PathBuf;
 
@@ -23,8 +23,8 @@ The rules are R030 to R034; `docward audit SOURCE --design shop.yaml` judges the
 Exit codes: 0 the data follows the model, 1 it does not (--fail-on error or never says otherwise), 2 it
 could not run or ran with problems.";
 
-/// Options of `audit` that do nothing here: the model is named already, and its rules need neither code nor
-/// network rules.
+/// Options of `audit` that have no effect here. The model is a separate argument, and its rules
+/// need neither code nor network rules.
 pub(super) const OF_AUDIT_ONLY: [&str; 6] =
     ["model", "code", "uri", "network_rules", "emit_fixes", "verbose"];
 
@@ -48,7 +48,7 @@ pub(super) fn check(args: CheckArgs) -> anyhow::Result<u8> {
             config::metas().into_iter().filter(|rule| rule.needs.contains(&Need::Design));
         audit.judging.select = of_model.map(|rule| rule.code.to_owned()).collect();
     }
-    // Whoever asks whether data follows its model wants to hear when it does not.
+    // Differences from the model fail the command by default, because finding them is its purpose.
     audit.judging.fail_on = audit.judging.fail_on.or(Some(FailOn::AtLeast(Severity::Warn)));
     audit::audit(audit, Shown::Drift)
 }

@@ -47,11 +47,11 @@ pub(crate) struct InitArgs {
     reading: ReadingArgs,
 }
 
-/// What a collection must have to be asked about: far fewer documents than make it worth a finding.
+/// The limits for asking about a collection. They are far below those of a finding.
 const LIMITS: Limits =
     Limits { documents: 500, per_series: 50.0, mean_bytes: 1024, presence: 0.99 };
 
-/// Collections that look like readings over time (ALG-8).
+/// Returns collections that look like readings over time (ALG-8).
 fn readings(evidence: &Evidence) -> BTreeMap<Namespace, LooksLikeSeries> {
     let looks = |collection: &Collection| {
         let profile = collection.profile.as_ref()?;
@@ -60,12 +60,12 @@ fn readings(evidence: &Evidence) -> BTreeMap<Namespace, LooksLikeSeries> {
         let looks = LooksLikeSeries {
             time: found.time.path.dotted(),
             id: found.id.path.dotted(),
-            // A span of n readings has n - 1 steps.
+            // A span of n readings has n - 1 intervals.
             per_second: (found.documents as f64 / found.series.max(1) as f64 - 1.0).max(1.0)
                 / seconds,
             series: found.series,
         };
-        // A model has fields of the entity there, not of objects in it.
+        // A model needs top-level fields here, not fields of nested objects.
         let is_plain = |path: &str| !path.contains('.');
         (is_plain(&looks.time) && is_plain(&looks.id))
             .then(|| (collection.namespace.clone(), looks))
@@ -85,7 +85,7 @@ pub(super) fn init(args: &InitArgs) -> anyhow::Result<u8> {
         return Ok(CLEAN);
     }
     let mut request = reading::reading(&args.from, &args.reading)?;
-    // The same operations would be counted twice.
+    // Logs and the server may record the same operations, so reading both would count them twice.
     request.server_workload = args.log.is_empty();
     let interrupt = Interrupt::listen();
     let bar = Bar::new(!args.reading.no_progress);

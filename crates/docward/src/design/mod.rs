@@ -1,4 +1,4 @@
-//! `docward design`: from a declared model to decisions, and from decisions to files that build it.
+//! `docward design`: turns a declared model into decisions, and decisions into files.
 
 mod ask;
 mod check;
@@ -136,14 +136,14 @@ struct HouseArgs {
 }
 
 impl HouseArgs {
-    /// The profile that was asked for, else the one of the settings near the model.
+    /// Returns the requested profile, or the one of the settings near the model.
     fn profile(&self, model: &Path) -> anyhow::Result<ProfileName> {
         let near = [model.display().to_string()];
         let settings = config::settings(self.config.as_deref(), &near)?;
         Ok(self.profile.unwrap_or(settings.profile))
     }
 
-    /// How text for people looks.
+    /// Returns how text for people looks.
     fn look(&self, to_file: bool) -> Look {
         let color = crate::terminal::wants_color(self.color, to_file);
         Look { color, width: crate::terminal::terminal_width() }
@@ -184,7 +184,7 @@ fn show(args: &ShowArgs) -> anyhow::Result<u8> {
     Ok(exit_code(&design, args.fail_on))
 }
 
-/// Writes the files of a design; none is written when one of them is there already.
+/// Writes the files of a design. Writes nothing if one of them exists already.
 fn emit(
     directory: &Path,
     force: bool,
@@ -213,8 +213,8 @@ fn emit(
     Ok(())
 }
 
-/// Reads a model and designs it. Names that the design would use twice are told like other mistakes of the
-/// file.
+/// Reads a model and designs it. Names that the design would use twice are reported like other
+/// mistakes of the file.
 fn designed(
     file: &Path,
     house: &HouseArgs,
@@ -230,7 +230,7 @@ fn designed(
     Ok(Some((model, design, profile)))
 }
 
-/// Checks of the list that are recommendations.
+/// Checklist items that are only recommendations.
 const RECOMMENDED: [CheckId; 2] = [CheckId::SingleReads, CheckId::Aggregates];
 
 fn exit_code(design: &Design, fail_on: FailOn) -> u8 {

@@ -1,4 +1,5 @@
-//! `docward design simulate`: the ways to store a relationship or a series, measured on a running server.
+//! `docward design simulate`: measures the alternatives for storing a relationship or a series on a
+//! running server.
 
 use std::{path::PathBuf, sync::atomic::Ordering};
 
@@ -32,13 +33,13 @@ also after a failure, Ctrl-C and SIGTERM. docs/design-simulate.md explains the f
 
 Exit codes: 0 measured (or shown, without --yes), 2 it could not be done.";
 
-/// More bytes than this in one way are refused.
+/// The maximum size of an alternative in bytes.
 const MOST_BYTES: u64 = 8 << 30;
-/// More documents than this in one way are refused.
+/// The maximum number of documents of an alternative.
 const MOST_DOCUMENTS: u64 = 50_000_000;
-/// More parents or operations than this are refused.
+/// The maximum number of parents or operations.
 const MOST: u64 = 1_000_000;
-/// More readings than this are refused.
+/// The maximum number of readings.
 const MOST_READINGS: u64 = 20_000_000;
 
 /// Shapes of the result.
@@ -204,12 +205,12 @@ pub(super) fn simulate(args: &SimulateArgs) -> anyhow::Result<u8> {
     };
     let look = args.house.look(args.output.is_some());
     put(&simulation_report(&simulation, shape, look), args.output.as_deref())?;
-    // What could not be removed is a problem, whatever was measured.
+    // Data that could not be removed is a problem, whatever the measurements are.
     let stopped = interrupt.stop().load(Ordering::Relaxed);
     Ok(if left.is_some() || stopped { PROBLEMS } else { CLEAN })
 }
 
-/// Refuses names that the model does not have.
+/// Refuses names that are missing in the model.
 fn known(what: &str, all: &[&str], names: &[String]) -> anyhow::Result<()> {
     for name in names {
         if !all.contains(&name.as_str()) {
@@ -224,7 +225,7 @@ fn known(what: &str, all: &[&str], names: &[String]) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// What is stored: the relationship or series, the way, documents and bytes.
+/// Returns the planned storage: the relationship or series, the alternative, documents and bytes.
 fn stores<'p>(plan: &'p SimulationPlan<'_>) -> Vec<(&'p str, &'static str, u64, u64)> {
     let relationships = plan.relationships.iter().map(|planned| (planned.name(), planned.sizes()));
     let series = plan.series.iter().map(|planned| (planned.name(), planned.sizes()));
@@ -261,7 +262,7 @@ fn size(documents: u64, bytes: u64) -> String {
     format!("{}, {}", size_of_documents(documents), text::bytes(bytes))
 }
 
-/// What would be done.
+/// Describes what the command would do.
 fn intended(
     args: &SimulateArgs,
     plan: &SimulationPlan<'_>,

@@ -1,4 +1,5 @@
-//! `docward schema apply` and `docward schema rollback`: the ladder of RF-19, up and down.
+//! `docward schema apply` and `docward schema rollback`: moves a validator along the steps of
+//! RF-19.
 
 use std::{
     path::{Path, PathBuf},
@@ -27,10 +28,10 @@ use crate::{
     terminal::{CLEAN, FINDINGS, complain, put},
 };
 
-/// Validation costs writes less than this as a rule (DM-11.4).
+/// Validation usually costs less than this share of the write time (DM-11.4).
 const USUAL_COST: f64 = 0.05;
 
-/// What an apply found and did.
+/// The findings and actions of an apply.
 struct Outcome {
     namespace: Namespace,
     deployment: String,
@@ -44,18 +45,18 @@ struct Outcome {
     state: State,
 }
 
-/// How far it went.
+/// The outcome.
 enum State {
-    /// The collection is there already.
+    /// The collection already is at this step.
     Done,
-    /// Nothing was changed, because nobody said so.
+    /// Nothing was changed, because `--yes` was not given.
     DryRun,
-    /// Nothing was changed, because documents break the schema.
+    /// Nothing was changed, because documents fail the schema.
     Held,
-    /// Nothing was changed, because writes that are refused now would be stored.
+    /// Nothing was changed, because the change would allow writes that are refused now.
     Lowering,
-    /// Changed; where the way back is written down, and how many documents break it now, if that was
-    /// waited for.
+    /// The validator was changed. `undo` is the file for the rollback. `refused_after` is the
+    /// number of documents that now fail, if they were counted.
     Changed { undo: PathBuf, refused_after: Option<u64> },
 }
 
@@ -65,7 +66,7 @@ pub(crate) fn apply(args: &ApplyArgs) -> anyhow::Result<u8> {
     let schema = load::one(&args.schema)?;
     super::tell_notes(&args.schema, &schema.notes, false);
     let namespace = namespace(args.namespace.as_deref(), &schema)?;
-    // A schema that MongoDB would refuse is told before anything is asked of a server.
+    // An invalid schema is reported before a server is contacted.
     check::prepared(&schema, std::slice::from_ref(&uri), args.examples)
         .with_context(|| args.schema.display().to_string())?;
     let validator = RawDocumentBuf::from_bytes(schema.validator.clone())
@@ -76,7 +77,7 @@ pub(crate) fn apply(args: &ApplyArgs) -> anyhow::Result<u8> {
         );
     }
     if let Some(path) = &args.output {
-        // What cannot be told afterwards is not begun.
+        // The command must not start if its report cannot be written.
         let opened = std::fs::OpenOptions::new().create(true).append(true).open(path);
         opened.with_context(|| format!("cannot write the report to {}", path.display()))?;
     }
@@ -96,7 +97,7 @@ pub(crate) fn apply(args: &ApplyArgs) -> anyhow::Result<u8> {
     }
     refuse_missing(&missing)?;
     if !args.yes {
-        // What will be needed is told before it is.
+        // Missing privileges are reported before `--yes` needs them.
         for missing in operator.missing(&namespace, &["collMod"])? {
             complain(&format!(
                 "note: this account may not {} on {}, which --yes needs; the role {} would let it",
@@ -136,7 +137,7 @@ pub(crate) fn apply(args: &ApplyArgs) -> anyhow::Result<u8> {
         if interrupt.stop().load(std::sync::atomic::Ordering::Relaxed) {
             bail!("stopped; nothing was changed");
         }
-        // Measuring takes time, in which others may have decided something else.
+        // Measuring takes time, so another user may have changed the validator meanwhile.
         if operator.standing(&namespace)? != standing {
             bail!(
                 "{namespace} was changed by somebody else meanwhile; nothing was changed here, run again"
@@ -188,7 +189,7 @@ pub(crate) fn apply(args: &ApplyArgs) -> anyhow::Result<u8> {
     Ok(if matches!(outcome.state, State::Held | State::Lowering) { FINDINGS } else { CLEAN })
 }
 
-/// Whether writes that are refused now would be stored.
+/// Whether the change would allow writes that are refused now.
 fn lowers(present: &Validation, wanted: &Validation) -> bool {
     let enforces = |validation: &Validation| {
         validation.validator.is_some()
@@ -263,7 +264,7 @@ pub(crate) fn rollback(args: &RollbackArgs) -> anyhow::Result<u8> {
     Ok(CLEAN)
 }
 
-/// The collection meant: named, or by the schema's file.
+/// Returns the collection from the argument or from the file of the schema.
 fn namespace(given: Option<&str>, schema: &Loaded) -> anyhow::Result<Namespace> {
     match (given, &schema.namespace) {
         (Some(text), _) => reading::namespace(text),
@@ -272,7 +273,7 @@ fn namespace(given: Option<&str>, schema: &Loaded) -> anyhow::Result<Namespace> 
     }
 }
 
-/// Names what the account may not do, and a role that may (GC-33).
+/// Fails with the missing privileges and a role that has them (GC-33).
 fn refuse_missing(missing: &[Missing]) -> anyhow::Result<()> {
     if missing.is_empty() {
         return Ok(());
@@ -289,7 +290,8 @@ fn refuse_missing(missing: &[Missing]) -> anyhow::Result<()> {
     )
 }
 
-/// What the documents that break it break: the server says which, we say why.
+/// Returns which constraints the failing documents break. The server says which documents fail, and
+/// Docward says why.
 fn breakdown(
     uri: &str,
     examples: u64,
@@ -303,7 +305,7 @@ fn breakdown(
     Ok(check::of_collection(collected, namespace))
 }
 
-/// Writes down how to go back, under a name of its own.
+/// Saves the previous state to a new file.
 fn keep(undo: &Undo, directory: &Path) -> anyhow::Result<PathBuf> {
     std::fs::create_dir_all(directory)
         .with_context(|| format!("cannot make {} to keep the way back in", directory.display()))?;

@@ -1,4 +1,4 @@
-//! What can be typed after `docward schema`.
+//! The arguments of `docward schema`.
 
 use std::path::PathBuf;
 

@@ -1,4 +1,4 @@
-//! `docward schema check`: count and list the documents that break a schema.
+//! `docward schema check`: counts and lists the documents that fail a schema.
 
 use std::sync::Arc;
 
@@ -22,7 +22,7 @@ use crate::{
     terminal::complain,
 };
 
-/// The rule that reports what was found.
+/// The rule that reports the result.
 const RULE: &str = "V007";
 
 /// Runs the command.
@@ -33,7 +33,7 @@ pub(crate) fn check(args: &CheckArgs) -> anyhow::Result<u8> {
         schemas.iter().flat_map(|schema| &schema.notes),
         args.judging.quiet,
     );
-    // Every constraint is what was asked for.
+    // The user asked about the schema, so every constraint is shown.
     let shown = ShownArgs::in_full(&args.formats);
     let look = Look {
         shown: &shown,
@@ -45,7 +45,7 @@ pub(crate) fn check(args: &CheckArgs) -> anyhow::Result<u8> {
     let settings = args.reading.config.as_deref();
     let mut run = Run::start(look, &args.judging, settings, &args.sources, None)?;
     let settings = &mut run.config.settings;
-    // What was asked for is not switched off.
+    // The settings must not disable the requested rule.
     settings.select = vec![RULE.to_owned()];
     settings.ignore.clear();
     let reading = reading::reading(&args.sources, &args.reading)?;
@@ -111,7 +111,7 @@ pub(crate) fn check(args: &CheckArgs) -> anyhow::Result<u8> {
     run.finish(&report, View::Findings)
 }
 
-/// How one collection fared, in a line.
+/// Returns the result of one collection in a line.
 fn told(namespace: &Namespace, checked: &Checked) -> String {
     let documents = text::plural(checked.documents, "document");
     match checked.refused {
@@ -123,7 +123,8 @@ fn told(namespace: &Namespace, checked: &Checked) -> String {
     }
 }
 
-/// A schema ready to be asked; what only a server evaluates is refused unless all sources are servers.
+/// Compiles a schema. Refuses a schema that only a server can evaluate, unless all sources are
+/// servers.
 pub(super) fn prepared(
     schema: &Loaded,
     sources: &[String],
@@ -144,7 +145,8 @@ pub(super) fn prepared(
     Ok(Check { filter, validator, examples })
 }
 
-/// Holds a schema against the documents of a request: of its own collection, when it names one.
+/// Checks documents against a schema. If the schema names a collection, only that collection is
+/// checked.
 pub(super) fn hold(
     request: &Request,
     schema: &Loaded,
@@ -168,13 +170,13 @@ pub(super) fn hold(
     Ok(collect(&request, progress, interrupt.stop()))
 }
 
-/// How a collection fared.
+/// Returns the result for one collection.
 pub(super) fn of_collection(collected: Collected, namespace: &Namespace) -> Option<Checked> {
     let mut collections = collected.evidence.collections.into_iter();
     Some(*collections.find(|collection| collection.namespace == *namespace)?.checked?)
 }
 
-/// A filter that lets one collection through.
+/// Returns a filter for one collection.
 pub(super) fn only(namespace: &Namespace) -> anyhow::Result<Filter> {
     let escaped = |text: &str| -> String {
         text.chars()
@@ -193,7 +195,7 @@ pub(super) fn only(namespace: &Namespace) -> anyhow::Result<Filter> {
     })
 }
 
-/// Two readings of the same sources, each of other collections.
+/// Combines two readings of the same sources with different collections.
 fn joined(mut before: Collected, other: Collected) -> Collected {
     before.evidence.absorb(other.evidence);
     for (source, more) in before.sources.iter_mut().zip(other.sources) {

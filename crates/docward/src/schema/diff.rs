@@ -1,4 +1,4 @@
-//! `docward schema diff`: two schemas side by side, and both against the data (three-way drift).
+//! `docward schema diff`: compares two schemas with each other and with data (three-way drift).
 
 use std::{collections::BTreeMap, path::Path};
 
@@ -24,16 +24,16 @@ use crate::{
     terminal::{CLEAN, FINDINGS, PROBLEMS, complain, put},
 };
 
-/// Documents of a running deployment that are fetched to see what they break.
+/// The number of failing documents that are fetched from a running deployment for details.
 const EXAMPLES: u64 = 1000;
 
-/// One of the two.
+/// One of the two schemas.
 struct Side {
     name: String,
     loaded: Loaded,
 }
 
-/// What the documents show.
+/// Facts about the documents.
 struct Data {
     namespace: Namespace,
     profile: Profile,
@@ -41,7 +41,7 @@ struct Data {
     second: Option<Checked>,
 }
 
-/// A field on which the three do not agree.
+/// A field on which the two schemas and the data disagree.
 struct Drift {
     path: String,
     first: String,
@@ -93,7 +93,7 @@ pub(crate) fn diff(args: &DiffArgs) -> anyhow::Result<u8> {
     Ok(if differs || breaks || !drifts.is_empty() { FINDINGS } else { CLEAN })
 }
 
-/// A schema out of a file, or the validator that is in use.
+/// Returns a schema from a file, or the current validator.
 fn side(given: &str, namespace: Option<&Namespace>) -> anyhow::Result<Side> {
     if !is_uri(given) {
         return Ok(Side { name: given.to_owned(), loaded: load::one(Path::new(given))? });
@@ -111,7 +111,7 @@ fn side(given: &str, namespace: Option<&Namespace>) -> anyhow::Result<Side> {
             standing.validation.action.name()
         ));
     }
-    // No validator demands nothing.
+    // A collection without a validator accepts every document.
     let validator = standing.validation.validator.map_or_else(
         || Document::new().to_vec().unwrap_or_default(),
         |raw| raw.as_bytes().to_vec(),
@@ -172,7 +172,7 @@ fn read_data(
     Ok((Some(Data { namespace, profile, first, second }), problems))
 }
 
-/// The fields on which code, validator and data do not agree.
+/// Returns the fields on which code, validator and data disagree.
 fn drifts(first: &Side, second: &Side, data: &Data) -> Vec<Drift> {
     let (a, b) = (outline(&first.loaded.validator), outline(&second.loaded.validator));
     let seen: BTreeMap<&str, &Field> = data
@@ -189,7 +189,7 @@ fn drifts(first: &Side, second: &Side, data: &Data) -> Vec<Drift> {
     let mut out = Vec::new();
     for path in paths {
         let (in_a, in_b, in_data) = (a.get(path), b.get(path), seen.get(path).copied());
-        // A part of something that is itself unknown to both is told with it.
+        // If the parent is unknown to both, its fields are not listed separately.
         let parent = path.rfind(['.', '[']).map(|at| path[..at].trim_end_matches("[]"));
         let is_part = parent.is_some_and(|parent| {
             !parent.is_empty() && !a.contains_key(parent) && !b.contains_key(parent)
@@ -221,7 +221,7 @@ fn drifts(first: &Side, second: &Side, data: &Data) -> Vec<Drift> {
     out
 }
 
-/// A field that no document has; perhaps by another spelling.
+/// Describes a field that no document has, and a similar field name if there is one.
 fn absent(path: &str, seen: &BTreeMap<&str, &Field>) -> String {
     let bare = |path: &str| path.replace(['_', '-'], "").to_lowercase();
     let meant = seen.keys().find(|other| bare(other) == bare(path));
@@ -257,7 +257,7 @@ fn shown(field: &Field) -> String {
     }
 }
 
-/// A document as JSON that is read back as it was: types are written out where plain JSON would lose them.
+/// Returns a document as JSON without loss of types.
 fn witness(document: &Document) -> serde_json::Value {
     let plain = Bson::Document(document.clone()).into_relaxed_extjson();
     let read = docward_bson::json::parse_one(&plain.to_string()).ok();

@@ -1,4 +1,4 @@
-//! `docward schema import`: models declared in code as validators.
+//! `docward schema import`: turns models in code into validators.
 
 use anyhow::{Context, bail};
 use bson::{Bson, Document};
@@ -53,7 +53,7 @@ pub(crate) fn import(args: &ImportArgs) -> anyhow::Result<u8> {
             );
         }
     } else if models.len() > 1 {
-        // Parts of other models are in those.
+        // Embedded models are part of the others.
         models.retain(|(_, model)| !model.embedded);
     }
     if models.is_empty() && problems == 0 {

@@ -1,4 +1,5 @@
-//! `docward schema infer`: a validator read off documents, and what it would refuse of them.
+//! `docward schema infer`: derives a validator from documents and checks which of them it would
+//! refuse.
 
 use anyhow::{Context, bail};
 use docward_advise::infer::{Choices, Inferred, infer as read_off};
@@ -23,20 +24,20 @@ use crate::{
     terminal::{CLEAN, PROBLEMS, complain, put},
 };
 
-/// How often a schema is mended and held against its documents again.
+/// The maximum number of rounds in which a schema is corrected and checked again.
 const MOST_ROUNDS: usize = 5;
 
-/// Documents of a running deployment that are fetched to see what they break.
+/// The number of failing documents that are fetched from a running deployment for details.
 const EXAMPLES: u64 = 1000;
 
-/// Lines of one kind about one schema.
+/// The maximum number of lines of one kind about a schema.
 const SHOWN: usize = 5;
 
-/// A collection with the schema that was read off it.
+/// A collection and its inferred schema.
 struct Outcome<'c> {
     namespace: &'c Namespace,
     inferred: Inferred,
-    /// How its documents fare; `None` when they were not asked.
+    /// The result of checking its documents. `None` if they were not checked.
     checked: Option<Checked>,
 }
 
@@ -52,7 +53,7 @@ pub(crate) fn infer(args: &InferArgs) -> anyhow::Result<u8> {
     let bar = Bar::new(!args.reading.no_progress && !args.quiet);
     let Collected { evidence, problems, mut interrupted, .. } =
         collect(&request, &bar, interrupt.stop());
-    // Standard input is gone when it has been read.
+    // Standard input cannot be read twice.
     let is_read_once = args.sources.iter().any(|source| source == "-");
     let is_checked = !args.no_check && !is_read_once && !interrupted;
     let choices = Choices {
@@ -90,8 +91,8 @@ pub(crate) fn infer(args: &InferArgs) -> anyhow::Result<u8> {
             let hold =
                 |inferred: &Inferred| hold(&request, &bar, &interrupt, outcome.namespace, inferred);
             let (mut checked, mut stopped) = hold(&outcome.inferred)?;
-            // What only names spoke for goes when documents speak against it, or were not asked; and when
-            // nothing may be left out, everything that a document breaks goes.
+            // A constraint that rests only on names is removed if documents fail it or could not be
+            // checked. With a tolerance of 0, every constraint that a document fails is removed.
             for path in outcome.inferred.tentative.clone() {
                 if stopped || checked.is_none() {
                     outcome.inferred.withdraw(&path, "pattern");
@@ -142,7 +143,7 @@ pub(crate) fn infer(args: &InferArgs) -> anyhow::Result<u8> {
     Ok(if problems.is_empty() && !interrupted { CLEAN } else { PROBLEMS })
 }
 
-/// Holds a schema against the documents it was read off; says whether that was stopped.
+/// Checks a schema against its documents. Also returns whether the check was interrupted.
 fn hold(
     request: &Request,
     bar: &Bar,
@@ -161,7 +162,7 @@ fn hold(
     Ok((check::of_collection(collected, namespace), stopped))
 }
 
-/// Why a collection can have no validator.
+/// Returns why a collection cannot have a validator.
 fn no_validator(collection: &Collection) -> Option<&'static str> {
     match collection.kind {
         CollectionKind::TimeSeries => {
@@ -179,7 +180,7 @@ fn validator_tree(inferred: &Inferred) -> Value {
     Value::Map(vec![("$jsonSchema".to_owned(), inferred.schema.clone())])
 }
 
-/// A few lines about one schema.
+/// Prints a few lines about one schema.
 fn tell(outcome: &Outcome<'_>, format: InferFormat) {
     let Outcome { namespace, inferred, checked } = outcome;
     let count =
@@ -205,11 +206,11 @@ fn tell(outcome: &Outcome<'_>, format: InferFormat) {
     for line in checked.iter().flat_map(print::breach_lines) {
         complain(&format!("  breaks: {line}"));
     }
-    // All were asked, be they read or not.
+    // The check covered all documents, including those that were not read.
     if let Some(said) = print::of_others(inferred).filter(|_| checked.is_none()) {
         complain(&format!("  {said}"));
     }
-    // The script has them as comments.
+    // The script contains them as comments.
     if format != InferFormat::Mongosh {
         for open in inferred.undecided.iter().take(SHOWN) {
             let path = if open.path.is_empty() { "the document" } else { &open.path };

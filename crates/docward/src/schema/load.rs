@@ -1,4 +1,4 @@
-//! Schemas out of files, whatever they are wrapped in or written in.
+//! Loads schemas from files in various formats.
 
 use std::path::Path;
 
@@ -11,19 +11,20 @@ use docward_model::Namespace;
 use docward_schema::{SchemaFault, Validator, ValidatorFault};
 use docward_uri::lookalike;
 
-/// A validator out of a file.
+/// A validator from a file.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Loaded {
-    /// What the validator does not say although the file does.
+    /// Parts of the file that the validator does not express.
     pub(crate) notes: Vec<String>,
-    /// The collection it is meant for, when the file says.
+    /// The collection that the file names, if any.
     pub(crate) namespace: Option<Namespace>,
     /// The validator as a document: `{$jsonSchema: …}`, query operators, or both.
     pub(crate) validator: Vec<u8>,
 }
 
 impl Loaded {
-    /// The validator ready to be asked; `Err` with the operator inside `Ok` when only a server can evaluate it.
+    /// Compiles the validator. Returns the operator as an inner error if only a server can evaluate
+    /// it.
     pub(crate) fn compile(&self) -> anyhow::Result<Result<Validator, String>> {
         if docward_schema::demands_nameless(&self.validator) {
             bail!(
@@ -38,12 +39,12 @@ impl Loaded {
     }
 }
 
-/// A validator that the server does not take, in its words.
+/// Returns an error for a validator that the server would refuse, with the server's message.
 pub(crate) fn refused(fault: &SchemaFault) -> anyhow::Error {
     anyhow::anyhow!("MongoDB would refuse this validator (code {}): {}", fault.code, fault.message)
 }
 
-/// Words that only a schema begins with.
+/// Keywords that only a schema begins with.
 const KEYWORDS: [&str; 15] = [
     "bsonType",
     "type",
@@ -62,10 +63,10 @@ const KEYWORDS: [&str; 15] = [
     "dependencies",
 ];
 
-/// Words of other dialects of JSON Schema, which the server refuses.
+/// Keywords of other JSON Schema dialects, which the server refuses.
 const FOREIGN: [&str; 5] = ["$schema", "$id", "$ref", "$defs", "definitions"];
 
-/// Reads the validators of a file: a schema in JSON, or models declared in code (`user.js#User` for one of
+/// Loads the validators of a file: a schema in JSON, or models in code (`user.js#User` for one of
 /// several).
 pub(crate) fn load(path: &Path) -> anyhow::Result<Vec<Loaded>> {
     let given = path.to_string_lossy();
@@ -97,7 +98,7 @@ pub(crate) fn load(path: &Path) -> anyhow::Result<Vec<Loaded>> {
     unwrap(&document).with_context(|| shown.to_string())
 }
 
-/// The only validator of a file.
+/// Loads the only validator of a file.
 pub(crate) fn one(path: &Path) -> anyhow::Result<Loaded> {
     match load(path)?.as_slice() {
         [one] => Ok(one.clone()),
@@ -109,7 +110,7 @@ pub(crate) fn one(path: &Path) -> anyhow::Result<Loaded> {
     }
 }
 
-/// A connection string in the wrong place is not repeated: it may hold a password.
+/// Refuses a connection string without repeating it, because it may contain a password.
 pub(crate) fn refuse_uri(given: &str, wanted: &str) -> anyhow::Result<()> {
     let is_meant = docward_collect::is_uri(given)
         || (lookalike(given).is_some() && !Path::new(given).exists());
@@ -119,13 +120,14 @@ pub(crate) fn refuse_uri(given: &str, wanted: &str) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Whether a document is written in a dialect of JSON Schema that the server refuses.
+/// Whether a document uses a dialect of JSON Schema that the server refuses.
 fn is_foreign(document: &[u8]) -> bool {
     let fields = fields(document).unwrap_or_default();
     fields.iter().any(|field| FOREIGN.iter().any(|key| field.key == key.as_bytes()))
 }
 
-/// The models of a text as validators; one, when it is named or the only one that is no part of another.
+/// Returns the models of a text as validators. Returns one if it is named, or is the only one that
+/// no other model contains.
 fn declared(
     kind: docward_code::Kind,
     text: &str,
@@ -185,9 +187,10 @@ pub(crate) fn unwrap(document: &[u8]) -> anyhow::Result<Vec<Loaded>> {
             "it holds nothing; a schema looks like {{\"$jsonSchema\": {{\"bsonType\": \"object\", …}}}}"
         );
     }
-    // The metadata of a dump, listCollections, and commands that set a validator.
+    // The document may be the metadata of a dump, a reply of listCollections, or a command that
+    // sets a validator.
     refuse_doubles(document, 0)?;
-    // What `schema infer` writes for several collections.
+    // `schema infer` writes this form for several collections.
     let by_name: Option<Vec<Loaded>> = fields
         .iter()
         .map(|field| {
@@ -205,7 +208,7 @@ pub(crate) fn unwrap(document: &[u8]) -> anyhow::Result<Vec<Loaded>> {
     if let Some(several) = by_name {
         return Ok(several);
     }
-    // Options of a collection, of which the validator alone may be given.
+    // The document may be the options of a collection, or only the validator.
     let is_whole = |field: &Element<'_>| {
         const WHOLE: [&[u8]; 5] = [b"$jsonSchema", b"$and", b"$or", b"$nor", b"$expr"];
         let inner = self::fields(field.value).ok().filter(|_| field.tag == OBJECT);
@@ -214,7 +217,7 @@ pub(crate) fn unwrap(document: &[u8]) -> anyhow::Result<Vec<Loaded>> {
     if let Some(validator) = find("validator").filter(|field| is_whole(field)) {
         return Ok(vec![Loaded { validator: validator.value.to_vec(), ..Loaded::default() }]);
     }
-    // Conditions on fields: {qty: {$gt: 0}}, whatever the fields are called.
+    // The document may be conditions on fields, such as {qty: {$gt: 0}}, with any field names.
     if fields.iter().all(is_condition) {
         return Ok(vec![Loaded { validator: document.to_vec(), ..Loaded::default() }]);
     }
@@ -267,7 +270,7 @@ fn is_condition(field: &Element<'_>) -> bool {
     })
 }
 
-/// A key that is there twice means one thing to one reader and another to the next.
+/// Refuses duplicate keys, because readers disagree about their meaning.
 fn refuse_doubles(document: &[u8], depth: u32) -> anyhow::Result<()> {
     let fields = fields(document)?;
     for (at, field) in fields.iter().enumerate() {
@@ -287,7 +290,7 @@ fn fields(document: &[u8]) -> anyhow::Result<Vec<Element<'_>>> {
     read.map_err(|fault| anyhow::anyhow!("{}", fault.kind))
 }
 
-/// A schema as a validator.
+/// Returns a schema as a validator.
 pub(crate) fn wrap(schema: &[u8]) -> Vec<u8> {
     const KEY: &[u8] = b"\x03$jsonSchema\0";
     let length = 4 + KEY.len() + schema.len() + 1;
@@ -321,7 +324,7 @@ mod tests {
         check(&format!(r#"{{"options": {{"validator": {validator}}}, "indexes": []}}"#), validator);
         check(&format!(r#"{{"validator": {validator}}}"#), validator);
         check(r#"{"validator": {"$or": [{"a": 1}]}}"#, r#"{"$or": [{"a": 1}]}"#);
-        // A field may be called that.
+        // A field may have this name.
         check(r#"{"validator": {"$gt": 0}}"#, r#"{"validator": {"$gt": 0}}"#);
         check(r#"{"qty": {"$gt": 0}}"#, r#"{"qty": {"$gt": 0}}"#);
         check(r#"{"$and": [{"qty": {"$gt": 0}}]}"#, r#"{"$and": [{"qty": {"$gt": 0}}]}"#);

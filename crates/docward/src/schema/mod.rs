@@ -1,4 +1,5 @@
-//! `docward schema`: validators inferred from documents, held against documents, compared and applied.
+//! `docward schema`: infers validators from documents, checks documents, compares and applies
+//! schemas.
 
 mod apply;
 pub(crate) mod args;
@@ -35,7 +36,7 @@ pub(crate) fn schema(args: &mut SchemaArgs) -> anyhow::Result<u8> {
     }
 }
 
-/// Says what a schema does not carry of the file it comes from.
+/// Prints the parts of a file that its schema does not express.
 fn tell_notes<'n>(file: &Path, notes: impl IntoIterator<Item = &'n String>, quiet: bool) {
     if !quiet {
         notes.into_iter().for_each(|note| complain(&format!("note: {}: {note}", file.display())));

@@ -1,4 +1,4 @@
-//! Schemas as text: JSON for programs, a commented script for people.
+//! Formats schemas: JSON for programs, and a commented script for people.
 
 use std::path::Path;
 
@@ -6,7 +6,7 @@ use docward_advise::infer::Inferred;
 use docward_model::{Checked, CheckedBreach, Namespace, Seen, Value, shell, text};
 use serde_json::{Map, Number, Value as Json, json};
 
-/// A tree as JSON, keys in their order.
+/// Returns a tree as JSON with its keys in order.
 pub(crate) fn to_json(value: &Value) -> Json {
     match value {
         Value::Null => Json::Null,
@@ -24,15 +24,15 @@ pub(crate) fn to_json(value: &Value) -> Json {
     }
 }
 
-/// JSON over several lines, ended by a new one.
+/// Returns indented JSON with a final line break.
 pub(crate) fn pretty(json: &Json) -> String {
     let mut text = serde_json::to_string_pretty(json).unwrap_or_default();
     text.push('\n');
     text
 }
 
-/// A text that stays on its line whatever names out of documents are in it: a script is run, and a line
-/// that a name begins would be run with it.
+/// Returns text without line breaks. A name from a document must not begin a line of a script,
+/// because the line would be executed.
 pub(crate) fn one_line(text: &str) -> String {
     text.chars()
         .map(|c| match c {
@@ -44,12 +44,12 @@ pub(crate) fn one_line(text: &str) -> String {
         .collect()
 }
 
-/// A key of an object literal. `__proto__` would set the prototype, quoted or not.
+/// Returns a key of an object literal. `__proto__` would set the prototype, even in quotes.
 fn key(name: &str) -> String {
     if name == "__proto__" { "[\"__proto__\"]".to_owned() } else { shell::key(name) }
 }
 
-/// How much a schema was read off: `all 80 documents`.
+/// Describes the documents that a schema is based on: `all 80 documents`.
 pub(crate) fn seen(inferred: &Inferred) -> String {
     let documents = text::plural(inferred.documents, "document");
     match inferred.documents {
@@ -59,7 +59,7 @@ pub(crate) fn seen(inferred: &Inferred) -> String {
     }
 }
 
-/// What a sample says of the documents that were not read.
+/// Describes what a sample says about the documents that were not read.
 pub(crate) fn of_others(inferred: &Inferred) -> Option<String> {
     let Seen { sampled, total, .. } = inferred.seen;
     (sampled < total).then(|| match inferred.seen.unseen_below() {
@@ -72,7 +72,7 @@ pub(crate) fn of_others(inferred: &Inferred) -> Option<String> {
     })
 }
 
-/// A script that sets the validator, each constraint with the reason it is there.
+/// Returns a script that sets the validator. Each constraint has a comment with its reason.
 pub(crate) fn script(namespace: &Namespace, inferred: &Inferred) -> String {
     let mut out = String::new();
     let seen = seen(inferred);
@@ -96,7 +96,7 @@ pub(crate) fn script(namespace: &Namespace, inferred: &Inferred) -> String {
     out
 }
 
-/// A schema as an object literal with comments.
+/// Writes a schema as an object literal with comments.
 fn node(out: &mut String, schema: &Value, inferred: &Inferred, path: &str, depth: usize) {
     let indent = |depth: usize| "  ".repeat(depth);
     let entries = schema.entries();
@@ -164,19 +164,19 @@ fn why(inferred: &Inferred, path: &str, keyword: &str) -> String {
     reason.map_or_else(String::new, |reason| format!(" // {}", one_line(&reason.why)))
 }
 
-/// BSON as relaxed Extended JSON.
+/// Returns BSON as relaxed Extended JSON.
 pub(crate) fn extended_json(document: &bson::Document) -> String {
     pretty(&bson::Bson::Document(document.clone()).into_relaxed_extjson())
 }
 
-/// What `schema test --format json` prints.
+/// Returns the output of `schema test --format json`.
 pub(crate) fn verdict(details: Option<&bson::Document>) -> String {
     let details = details
         .map_or(Json::Null, |details| bson::Bson::Document(details.clone()).into_relaxed_extjson());
     pretty(&json!({ "version": 1, "accepted": details.is_null(), "details": details }))
 }
 
-/// What documents break, as JSON.
+/// Returns the failed constraints as JSON.
 pub(crate) fn breaches(checked: &Checked) -> Vec<Json> {
     let breach = |breach: &CheckedBreach| {
         let ids: Vec<&str> = opaque_ids(breach).collect();
@@ -190,7 +190,7 @@ pub(crate) fn breaches(checked: &Checked) -> Vec<Json> {
     checked.breaches.iter().map(breach).collect()
 }
 
-/// What documents break, a line each: the first few.
+/// Returns a line for each of the first failed constraints.
 pub(crate) fn breach_lines(checked: &Checked) -> Vec<String> {
     const SHOWN: usize = 5;
     let line = |breach: &CheckedBreach| {
@@ -198,7 +198,7 @@ pub(crate) fn breach_lines(checked: &Checked) -> Vec<String> {
         let ids: Vec<&str> = opaque_ids(breach).take(3).collect();
         let ids = if ids.is_empty() { String::new() } else { format!(" (_id {})", ids.join(", ")) };
         let documents = if checked.examined < checked.refused {
-            // Only so many were fetched to see what they break.
+            // Only this many documents were fetched for details.
             let looked_at = text::count(checked.examined);
             format!("{} of the {looked_at} that were looked at", text::count(breach.documents))
         } else {
@@ -217,13 +217,13 @@ fn opaque_ids(breach: &CheckedBreach) -> impl Iterator<Item = &str> {
     breach.ids.iter().filter(|id| id.is_opaque).map(|id| id.text.as_str())
 }
 
-/// A name as that of a file: names may hold what a file system does not take.
+/// Returns a file name for a name, which may contain characters that file systems refuse.
 pub(crate) fn file_name(name: &str) -> String {
     let is_plain = |c: char| c.is_alphanumeric() || matches!(c, '.' | '_' | '-');
     name.chars().map(|c| if is_plain(c) { c } else { '_' }).collect()
 }
 
-/// Whether one file for each is to be written there.
+/// Whether the path is a directory that gets one file for each schema.
 pub(crate) fn is_directory(path: &Path) -> bool {
     path.is_dir() || path.to_string_lossy().ends_with(['/', '\\'])
 }

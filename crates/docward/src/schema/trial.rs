@@ -1,4 +1,4 @@
-//! `docward schema test`: one document, one verdict, and the reasons as the server gives them.
+//! `docward schema test`: checks one document and prints the server's reasons.
 
 use std::io::Read as _;
 
@@ -48,7 +48,7 @@ pub(crate) fn test(args: &TestArgs) -> anyhow::Result<u8> {
     Ok(if details.is_none() { CLEAN } else { FINDINGS })
 }
 
-/// A document as it was given: written out, in a file, or on standard input.
+/// Reads a document from the argument, from a file, or from standard input.
 fn document(given: &str) -> anyhow::Result<Vec<u8>> {
     let (name, text) = if given == "-" {
         let mut text = String::new();

@@ -1,4 +1,4 @@
-//! A guard for a test, through the real binary.
+//! Runs the guard of the real binary for a test.
 
 use std::{
     io::{BufRead, BufReader, Read, Write},
@@ -9,17 +9,17 @@ use std::{
 
 use super::signal;
 
-/// A guard that runs, until this is dropped.
+/// A running guard, which ends when this is dropped.
 pub(crate) struct Guard {
     process: Option<Child>,
     pub(crate) address: String,
-    /// Where operators ask.
+    /// The admin address.
     admin: Option<String>,
     rest: Option<thread::JoinHandle<String>>,
 }
 
 impl Guard {
-    /// Starts one on a free port and waits until it accepts clients.
+    /// Starts a guard on a free port and waits until it accepts clients.
     pub(crate) fn start(upstream: &str, more: &[&str]) -> Self {
         let mut process = Command::new(assert_cmd::cargo::cargo_bin("docward"))
             .args(["guard", "--upstream", upstream])
@@ -57,17 +57,17 @@ impl Guard {
         format!("mongodb://{user}:{password}@{}/?serverSelectionTimeoutMS=60000", self.address)
     }
 
-    /// Where operators ask.
+    /// Returns the admin address.
     pub(crate) fn admin(&self) -> &str {
         self.admin.as_deref().unwrap()
     }
 
-    /// What operators are answered: the status and the text.
+    /// Sends a request to the admin address. Returns the status and the text.
     pub(crate) fn ask(&self, method: &str, path: &str) -> (u16, String) {
         self.ask_with(method, path, "")
     }
 
-    /// The same, with lines for the head of the request.
+    /// Sends a request with additional header lines.
     pub(crate) fn ask_with(&self, method: &str, path: &str, head: &str) -> (u16, String) {
         let host = self.admin();
         let mut stream = TcpStream::connect(host).unwrap();
@@ -87,17 +87,17 @@ impl Guard {
         (status, body.to_owned())
     }
 
-    /// The state that operators see.
+    /// Returns the state from the admin address.
     pub(crate) fn state(&self) -> serde_json::Value {
         serde_json::from_str(&self.ask("GET", "/state").1).unwrap()
     }
 
-    /// Sends it a signal.
+    /// Sends a signal to the guard.
     pub(crate) fn signal(&self, name: &str) {
         signal(self.process.as_ref().unwrap(), name);
     }
 
-    /// Asks it to end; gives back its exit code and what it said since it listened.
+    /// Ends the guard. Returns its exit code and its output since it began to listen.
     pub(crate) fn end(mut self) -> (Option<i32>, String) {
         let mut process = self.process.take().unwrap();
         signal(&process, "TERM");

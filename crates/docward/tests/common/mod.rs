@@ -1,4 +1,4 @@
-//! Running the real binary.
+//! Runs the real binary.
 #![allow(dead_code, reason = "each test file uses a part")]
 #![allow(
     clippy::unwrap_used,
@@ -16,12 +16,13 @@ use std::{
 use assert_cmd::Command;
 use serde_json::Value;
 
-/// The repository's root.
+/// Returns the root of the repository.
 pub(crate) fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).unwrap().to_owned()
 }
 
-/// Data sets that are not part of the repository; `None`, with a message, when they are not there.
+/// Returns a data set that is not part of the repository. Returns `None` with a message if it is
+/// missing.
 pub(crate) fn shared_data(name: &str) -> Option<PathBuf> {
     let path = root().join("../shared/data").join(name);
     if path.exists() {
@@ -31,7 +32,7 @@ pub(crate) fn shared_data(name: &str) -> Option<PathBuf> {
     None
 }
 
-/// Runs docward in the repository's root.
+/// Runs docward in the root of the repository.
 pub(crate) fn docward(arguments: &[&str]) -> Output {
     Command::cargo_bin("docward")
         .unwrap()
@@ -50,8 +51,9 @@ pub(crate) fn signal(child: &Child, name: &str) {
     assert!(sent.success());
 }
 
-/// The report of an audit that its `--max-time` cuts short, and that time in seconds. A busy machine may need
-/// more than a second before it reads anything: then the audit gets more.
+/// Returns the report of an audit that `--max-time` ends early, and that time in seconds. On a busy
+/// machine, the audit may need more than a second before it reads anything. The function then tries
+/// a longer time.
 pub(crate) fn cut_by_time(
     is_enough: impl Fn(&Value) -> bool,
     audit: impl Fn(&str) -> Value,
@@ -68,22 +70,22 @@ pub(crate) fn has_documents(report: &Value) -> bool {
     report["sources"][0]["documents"].as_u64() > Some(0)
 }
 
-/// Exit code.
+/// Returns the exit code.
 pub(crate) fn code(output: &Output) -> i32 {
     output.status.code().unwrap()
 }
 
-/// Standard output as text.
+/// Returns standard output as text.
 pub(crate) fn stdout(output: &Output) -> String {
     String::from_utf8(output.stdout.clone()).unwrap()
 }
 
-/// Standard error as text.
+/// Returns standard error as text.
 pub(crate) fn stderr(output: &Output) -> String {
     String::from_utf8(output.stderr.clone()).unwrap()
 }
 
-/// The JSON report of an audit with these arguments, and the exit code.
+/// Returns the JSON report of an audit with these arguments, and the exit code.
 pub(crate) fn audit_json(arguments: &[&str]) -> (Value, i32) {
     let mut all = vec!["audit", "--format", "json"];
     all.extend(arguments);
@@ -91,8 +93,8 @@ pub(crate) fn audit_json(arguments: &[&str]) -> (Value, i32) {
     (report(&output), code(&output))
 }
 
-/// The JSON report on standard output. A run that could read nothing writes none: its errors stand for the
-/// problems of the report that would be there.
+/// Returns the JSON report on standard output. A run that could read nothing writes no report, so
+/// its errors become the problems of an empty one.
 pub(crate) fn report(output: &Output) -> Value {
     if output.stdout.is_empty() && code(output) == 2 {
         let text = stderr(output);
@@ -106,7 +108,7 @@ pub(crate) fn report(output: &Output) -> Value {
         .unwrap_or_else(|e| panic!("{e}: {}{}", stdout(output), stderr(output)))
 }
 
-/// `(severity, rule, namespace, path)` of every finding.
+/// Returns `(severity, rule, namespace, path)` of every finding.
 pub(crate) fn findings(report: &Value) -> Vec<(String, String, String, String)> {
     let text = |f: &Value, key: &str| f[key].as_str().unwrap_or("").to_owned();
     report["findings"]
@@ -117,7 +119,7 @@ pub(crate) fn findings(report: &Value) -> Vec<(String, String, String, String)> 
         .collect()
 }
 
-/// Where the driver of a language is; `None`, with a message, when it is not there.
+/// Returns the path of a language's driver. Returns `None` with a message if it is missing.
 pub(crate) fn driver(language: &str) -> Option<PathBuf> {
     let script = root().join("scripts/clients.py");
     let output = std::process::Command::new("python3").arg(script).output().unwrap();

@@ -1,4 +1,4 @@
-//! Servers that hang, go away or lose a connection while they are read.
+//! Servers that hang, disappear or lose a connection during an audit.
 
 use bson::{Bson, Uuid, doc, oid::ObjectId};
 use docward_testkit::{Launch, Servers};
@@ -99,7 +99,7 @@ fn a_collection_that_cannot_be_looked_up_is_told_once() {
 fn an_audit_that_is_interrupted_while_it_looks_up_says_so() {
     let servers = Launch::standalone().fail_points().start();
     customers_and_orders(&servers, |_, id| id.into());
-    // Profilers are asked by `find`, too, before anything is read.
+    // Profilers are also read with `find`, before anything else.
     let customers = doc! { "namespace": "db_shop.t_customer" };
     let blocked = servers.block(0, &["find"], doc! { "times": 1000 }, customers);
     let output = interrupted_in(&servers, &blocked, &["--sample", "150"]);
@@ -122,7 +122,8 @@ fn an_audit_that_is_interrupted_in_the_catalogue_does_not_say_that_there_is_noth
     assert!(told.iter().all(|problem| !problem.contains("no collection")), "{told:#?}");
 }
 
-/// Customers, and orders that name them in the way that is given; the ids of the customers.
+/// Creates customers, and orders that refer to them in the given form. Returns the ids of the
+/// customers.
 fn customers_and_orders(
     servers: &Servers,
     named: impl Fn(usize, ObjectId) -> Bson,
@@ -145,7 +146,8 @@ fn rules_of(servers: &Servers, options: &[&str]) -> Vec<String> {
     about.map(|f| f["rule"].as_str().expect("a rule").to_owned()).collect()
 }
 
-/// PT-ref.1: nearly all orders are of four customers, and some each of another one who is gone.
+/// PT-ref.1: almost all orders belong to four customers. The others each refer to a different
+/// missing customer.
 #[test]
 fn references_to_few_are_found_though_the_others_are_gone() {
     let servers = Launch::standalone().start();
@@ -160,7 +162,7 @@ fn references_to_few_are_found_though_the_others_are_gone() {
     }
 }
 
-/// DM-09.6: numbers and UUIDs that others write as text.
+/// DM-09.6: numbers and UUIDs that references store as text.
 #[test]
 fn ids_that_others_write_as_text_are_looked_up() {
     let servers = Launch::standalone().start();
@@ -194,14 +196,14 @@ fn with_a_time_series() -> Servers {
     servers
 }
 
-/// Who may do everything may not ask the buckets of a time series for the use of their indexes.
+/// The role `root` does not include the index statistics of a time series' buckets.
 #[test]
 fn a_time_series_is_audited_by_root() {
     let servers = with_a_time_series();
     assert_eq!(problems(&json(&[&servers.uri()])), Vec::<String>::new());
 }
 
-/// What is asked of a time series is asked of its buckets, which have a name of their own in roles.
+/// Requests about a time series go to its buckets, which have a separate name in roles.
 #[test]
 fn the_role_for_a_time_series_grants_all_that_is_asked() {
     let servers = with_a_time_series();
@@ -215,7 +217,8 @@ fn the_role_for_a_time_series_grants_all_that_is_asked() {
     assert_eq!(report["sources"][0]["sampled"], false);
 }
 
-/// Whoever watches a cluster and lists no collections learns at once what time series ask for, too.
+/// A user who may monitor a cluster but not list collections is told about the privileges for time
+/// series at once.
 #[test]
 fn the_role_for_a_watcher_knows_of_time_series_it_has_not_seen() {
     let servers = with_a_time_series();

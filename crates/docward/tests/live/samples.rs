@@ -1,4 +1,4 @@
-//! What a part of the documents says of all of them.
+//! What a sample says about all documents.
 
 use bson::{Bson, DateTime, doc, oid::ObjectId};
 use docward_testkit::Launch;
@@ -13,7 +13,7 @@ fn a_sample_is_stated_and_metadata_only_reads_nothing() {
     servers.insert("db_plain.t_invoice", plain_documents(6000));
     let uri = servers.uri();
 
-    // Random walk, chance, and all there are.
+    // A random walk, random selection, and all documents.
     for (sample, least, most) in [("200", 200, 200), ("3000", 2500, 3500), ("6000", 6000, 6000)] {
         let report = json(&[&uri, "--sample", sample]);
         let source = &report["sources"][0];
@@ -43,11 +43,11 @@ fn a_sample_is_stated_and_metadata_only_reads_nothing() {
     assert!(!rules.contains(&"T001"), "{rules:?}");
 }
 
-/// What a sample lets one say of all documents is computed for every finding, and holds.
+/// Every finding states what a sample says about all documents, and the statement is correct.
 #[test]
 fn a_sample_says_what_it_knows_of_all_documents() {
     let servers = Launch::standalone().start();
-    // One amount in twenty is text.
+    // One amount in twenty is a string.
     let documents = (0..8000).map(|n| {
         let amount = if n % 20 == 7 { Bson::from(n.to_string()) } else { Bson::from(n) };
         doc! { "_id": ObjectId::new(), "amount": amount, "createTime": "2024-03-15 10:30:00" }
@@ -65,7 +65,8 @@ fn a_sample_says_what_it_knows_of_all_documents() {
             (mixed["share"][0].as_f64().unwrap(), mixed["share"][1].as_f64().unwrap());
         let shown = mixed["showing"].as_f64().unwrap() / mixed["sampled"].as_f64().unwrap();
         assert!(low <= shown && shown <= high && high - low < 0.08, "{mixed}");
-        // Chance is outside of 95 % once in twenty runs; never as far as this, seven standard deviations.
+        // A random result is outside the 95 % interval once in twenty runs, but never by seven
+        // standard deviations.
         assert!(low < 0.1 && high > 0.02, "{mixed}");
         let unseen = mixed["unseen_below"].as_f64().unwrap();
         assert!((unseen - 3.0 / mixed["sampled"].as_f64().unwrap()).abs() < 1e-6, "{mixed}");
@@ -76,7 +77,7 @@ fn a_sample_says_what_it_knows_of_all_documents() {
         (all["confidence"].as_f64(), all.get("share"), all.get("unseen_below")),
         (Some(1.0), None, None)
     );
-    // What was cut short is no sample.
+    // A run that ended early is not a sample.
     let (cut, _) = cut_by_time(has_documents, |seconds| {
         json(&[&servers.uri(), "--full", "--max-time", seconds, "--max-rate", "200"])
     });
@@ -89,8 +90,7 @@ fn a_sample_says_what_it_knows_of_all_documents() {
     assert!((seen["confidence"].as_f64().unwrap() - read / 8000.0).abs() < 1e-9, "{seen}");
 }
 
-/// PT-ref.1, PT-ref.3: two samples have hardly any document in common, so that what some documents refer to
-/// is looked up.
+/// PT-ref.1, PT-ref.3: two samples share hardly any documents, so references are looked up.
 #[test]
 fn references_are_found_between_collections_larger_than_their_samples() {
     let servers = Launch::standalone().start();
@@ -99,7 +99,7 @@ fn references_are_found_between_collections_larger_than_their_samples() {
         doc! { "_id": id, "name": format!("Customer {n}"), "createTime": DateTime::now() }
     });
     servers.insert("db_shop.t_customer", customers);
-    // One order in five is of a customer who is gone; one in four has kept an old name.
+    // One order in five belongs to a missing customer. One in four has kept an old name.
     let orders = (0..5000).map(|n: usize| {
         let customer = if n.is_multiple_of(5) { ObjectId::new() } else { ids[n % ids.len()] };
         let name = match n % 4 {
@@ -147,7 +147,7 @@ fn references_are_found_between_collections_larger_than_their_samples() {
     assert_eq!(rules(&all), expected);
     let sampled = found(&["--sample", "150"]);
     assert_eq!(rules(&sampled), expected);
-    // Of each parent a sample has fewer children than there are, so that embedding is not advised.
+    // A sample has only some children of each parent, so embedding is not recommended.
     let report = json(&[&servers.uri(), "--sample", "150", "--select", "R013"]);
     let advice = report["findings"].to_string();
     assert!(!advice.contains("embedding `t_visit`"), "{advice}");
@@ -159,7 +159,8 @@ fn references_are_found_between_collections_larger_than_their_samples() {
     assert!(checked >= 50.0 && (0.05..0.45).contains(&(missing / checked)), "{dangling}");
 }
 
-/// A random walk goes where documents are large: pages are drawn, not documents.
+/// A random walk prefers small documents, because it selects pages and not documents. It is not
+/// used if documents are large.
 #[test]
 fn a_sample_is_not_taken_where_documents_are_large() {
     let servers = Launch::standalone().start();
@@ -173,8 +174,9 @@ fn a_sample_is_not_taken_where_documents_are_large() {
     let findings = report["findings"].as_array().unwrap();
     let seen = &findings.iter().find(|f| f["rule"] == "T005").unwrap()["seen"];
     let (low, high) = (seen["share"][0].as_f64().unwrap(), seen["share"][1].as_f64().unwrap());
-    // Twenty in twenty-one are text; a walk over pages meets hardly any of them. Chance does not lead as far
-    // from 0.952 as these bounds are: the share of 600 documents varies by less than 0.009.
+    // Twenty in twenty-one documents are strings, and a walk over pages would find almost none of
+    // the others. These bounds are far from 0.952: in samples of 600 documents, the share varies by
+    // less than 0.009.
     assert!(low > 0.86 && low < 0.98 && high > 0.90, "{seen}");
 }
 
@@ -182,7 +184,7 @@ fn a_sample_is_not_taken_where_documents_are_large() {
 fn a_sample_ends_though_the_server_has_lost_count() {
     let mut servers = Launch::standalone().argument("--syncdelay").argument("0").start();
     servers.insert("db_plain.t_invoice", plain_documents(20_000));
-    // A write that waits for the journal: the documents before it are there, too. The number of them is not.
+    // The write waits for the journal, so the earlier documents are stored. Their number is not.
     let mark = doc! { "insert": "t_mark", "documents": [{}], "writeConcern": { "j": true } };
     servers.command("db_mark", mark);
     servers.kill(0);
@@ -199,7 +201,7 @@ fn a_sample_ends_though_the_server_has_lost_count() {
     let findings = report["findings"].as_array().unwrap();
     let seen = &findings.iter().find(|f| f["rule"] == "T001").unwrap()["seen"];
     assert_eq!((seen["sampled"].as_u64(), seen["total"].as_u64()), (Some(read), Some(20_000)));
-    // A part of everything is not sold as the whole.
+    // A partial run must not look like a full one.
     let (cut, _) = cut_by_time(has_documents, |seconds| {
         let limits = ["--full", "--max-time", seconds, "--max-rate", "500"];
         json(&[&[servers.uri().as_str(), "--db", "db_plain"], &limits[..]].concat())
@@ -207,10 +209,11 @@ fn a_sample_ends_though_the_server_has_lost_count() {
     let findings = cut["findings"].as_array().unwrap();
     let seen = &findings.iter().find(|f| f["rule"] == "T001").unwrap()["seen"];
     assert!(seen["sampled"].as_u64().unwrap() < 20_000, "{seen}");
-    // The time limit may end the run before the documents are counted; then the total is a lower bound.
+    // The time limit may end the run before the documents are counted. The total is then a lower
+    // bound.
     assert!(seen["total"].as_u64() > seen["sampled"].as_u64(), "{seen}");
     assert_eq!(cut["sources"][0]["sampled"], true);
-    // Who asks for all still gets all, and fewer than asked for are all.
+    // A full run still reads all documents, and so does a sample larger than the collection.
     for more in [&["--full"][..], &["--sample", "30000"]] {
         let report = json(&[&[servers.uri().as_str(), "--db", "db_plain"], more].concat());
         assert_eq!(report["sources"][0]["documents"], 20_000, "{more:?}");
@@ -218,7 +221,7 @@ fn a_sample_ends_though_the_server_has_lost_count() {
     }
 }
 
-/// What refers to documents of megabytes is found, too, and none of them travels for it.
+/// References to documents of several megabytes are found without transferring them.
 #[test]
 fn references_to_large_documents_are_found() {
     let servers = Launch::standalone().start();
@@ -235,7 +238,7 @@ fn references_to_large_documents_are_found() {
     assert_eq!(found["namespace"], "db_cinema.t_show", "{report:#}");
 }
 
-/// DM-11.3: a count that takes too long is given up, and the report says so wherever it is read.
+/// DM-11.3: a count that takes too long is cancelled, and every report format says so.
 #[test]
 fn dm_11_3_a_count_that_takes_too_long_is_told_in_the_report() {
     let servers = Launch::standalone().fail_points().start();

@@ -1,4 +1,4 @@
-//! Replica sets: login and TLS, members that go away, members that count for themselves.
+//! Replica sets: login and TLS, members that disappear, and members that are read separately.
 
 use std::{path::Path, time::Duration};
 
@@ -21,7 +21,7 @@ fn access_control_and_tls_of_a_replica_set_are_no_obstacle() {
     let server = report["sources"][0]["server"].as_str().unwrap();
     assert!(server.contains("replica set rs0"), "{server}");
 
-    // A client's certificate instead of a password.
+    // The client uses a certificate instead of a password.
     let certificates = servers.certificates().unwrap();
     let roles = ["readAnyDatabase", "clusterMonitor", "userAdminAnyDatabase"]
         .map(|role| doc! { "role": role, "db": "admin" });
@@ -50,7 +50,7 @@ fn access_control_and_tls_of_a_replica_set_are_no_obstacle() {
     assert_eq!(report["problems"].as_array().unwrap().len(), 0, "{:#}", report["problems"]);
     assert_eq!(report["sources"][0]["documents"], 501);
 
-    // Without the authority's certificate there is no connection, and no password goes out.
+    // Without the certificate of the authority there is no connection, and no password is sent.
     let uri = servers.uri().split("&tlsCAFile").next().unwrap().to_owned();
     let alone = refused(&uri);
     assert!(alone.contains("name the file of the authority with tlsCAFile"), "{alone}");
@@ -79,9 +79,9 @@ fn the_end_of_the_primary_is_survived() {
     servers.insert("db_plain.t_invoice", plain_documents(20_000));
     let clean = json(&[&servers.uri(), "--full"]);
     let primary = servers.primary();
-    // The second batch does not come: the primary dies over it.
+    // The second batch does not arrive, because the primary dies.
     let blocked = servers.block(primary, &["getMore"], doc! { "times": 1 }, doc! {});
-    // An election may take long.
+    // An election may take a long time.
     let uri = format!("{}&readPreference=primary&serverSelectionTimeoutMS=300000", servers.uri());
     let audit = std::thread::spawn(move || json(&[&uri, "--full"]));
     blocked.wait_until_hit();
@@ -101,13 +101,13 @@ fn a_set_without_a_primary_is_read_and_told() {
     let mut servers = Launch::replica_set(3).start();
     servers.insert("db_plain.t_invoice", plain_documents(50));
     let primary = servers.primary();
-    // The documents have to be where they are read from then.
+    // The documents must be on the member that is then read.
     let majority =
         doc! { "insert": "t_mark", "documents": [{ "_id": 1 }], "writeConcern": { "w": 3 } };
     servers.command("db_plain", majority);
     let others: Vec<usize> = (0..3).filter(|member| *member != primary).collect();
     others.iter().for_each(|member| servers.kill(*member));
-    // As it does by itself when it has not heard of the others for long.
+    // A primary does the same when it has lost the other members.
     let last = servers.connect(&servers.uri_of(primary));
     let step_down = doc! { "replSetStepDown": 3600, "force": true };
     let _ = servers.wait(last.database("admin").run_command(step_down).into_future());
@@ -123,7 +123,7 @@ fn a_set_without_a_primary_is_read_and_told() {
     assert_eq!(report["sources"][0]["documents"], 51);
 }
 
-/// A set of three whose last member holds documents and answers no client.
+/// Starts a set of three members, the last of which is hidden.
 fn with_a_hidden_member() -> Servers {
     let servers = Launch::replica_set(3).start();
     let reply = servers.command("admin", doc! { "replSetGetConfig": 1 });
@@ -138,7 +138,7 @@ fn with_a_hidden_member() -> Servers {
     servers
 }
 
-/// Nobody reads from a hidden member, and the set counts on its copy and its vote all the same.
+/// A hidden member serves no reads, but the set needs its copy and its vote.
 #[test]
 fn a_hidden_member_that_is_down_is_told() {
     let mut servers = with_a_hidden_member();
@@ -155,19 +155,19 @@ fn a_hidden_member_that_is_down_is_told() {
     assert!(told[0].contains(&format!("127.0.0.1:{}", servers.port(hidden))), "{told:#?}");
 }
 
-/// An arbiter holds nothing that could be missing, but the set counts on its vote.
+/// An arbiter has no data that could be missing, but the set needs its vote.
 #[test]
 fn an_arbiter_that_is_down_is_told_as_one() {
     let servers = Launch::replica_set(3).start();
     servers.insert("db_plain.t_invoice", plain_documents(50));
-    // A set with an arbiter needs to be told what a write waits for.
+    // A set with an arbiter needs an explicit default write concern.
     let default = doc! { "setDefaultRWConcern": 1, "defaultWriteConcern": { "w": 1 } };
     servers.command("admin", default);
     let reply = servers.command("admin", doc! { "replSetGetConfig": 1 });
     let mut config: Document = reply.get_document("config").unwrap().clone();
     let version = config.get_i32("version").unwrap();
     config.insert("version", version + 1);
-    // Nobody listens there.
+    // No process listens on this port.
     let arbiter = doc! { "_id": 9, "host": "127.0.0.1:1", "arbiterOnly": true, "priority": 0 };
     config.get_array_mut("members").unwrap().push(arbiter.into());
     servers.command("admin", doc! { "replSetReconfig": config });
@@ -180,7 +180,7 @@ fn an_arbiter_that_is_down_is_told_as_one() {
     assert_eq!(report["sources"][0]["documents"], 50);
 }
 
-/// Whoever forgets `tls=true`, or writes it where there is none, learns what to write.
+/// An error about TLS tells the user whether to add or remove `tls=true`.
 #[test]
 fn a_connection_with_the_wrong_idea_of_tls_says_what_to_write() {
     for (launch, option, wanted) in [
@@ -197,7 +197,7 @@ fn a_connection_with_the_wrong_idea_of_tls_says_what_to_write() {
     }
 }
 
-/// AP-S4.6: what one member uses is used, whoever else does not.
+/// AP-S4.6: an index that one member uses is in use.
 #[test]
 fn ap_s4_6_the_use_of_an_index_is_counted_on_every_member() {
     let servers = Launch::replica_set(3).start();
@@ -216,21 +216,21 @@ fn ap_s4_6_the_use_of_an_index_is_counted_on_every_member() {
     }
     let told = |report: &Value| report["findings"][0]["what"].as_str().unwrap().to_owned();
     let report = json(&[&servers.uri(), "--select", "I001"]);
-    // A server that begins a find anew, as after a change of its catalogue, counts it twice.
+    // A server that restarts a find, for example after a catalogue change, counts it twice.
     let is_told = ["7", "8"]
         .iter()
         .any(|n| told(&report).ends_with(&format!("; it was used {n} times (tier: likely)")));
     assert!(is_told, "{}", told(&report));
     assert_eq!(report["findings"][0]["data"]["tier"], "likely");
-    // One member alone cannot speak for the others.
+    // One member alone does not show the usage on the others.
     let one = json(&[&servers.uri_of((servers.primary() + 1) % 3), "--select", "I001"]);
     let said = told(&one);
     assert!(!said.contains("used") || said.contains("on the members that were asked"), "{said}");
     assert_eq!(problems(&one), Vec::<String>::new());
 }
 
-/// A member stores what it copies in runs, by several threads. Seen in a twentieth of the documents
-/// hardly a run is left, yet the ids rise.
+/// A member stores replicated documents in runs, by several threads. A sample of a twentieth
+/// contains hardly any runs, but its ids increase.
 #[test]
 fn dm_10_2_the_order_of_a_secondary_is_no_disorder_of_ids() {
     let servers = Launch::replica_set(2).start();
@@ -245,7 +245,7 @@ fn dm_10_2_the_order_of_a_secondary_is_no_disorder_of_ids() {
     assert_eq!((rules("T008"), rules("T009")), (0, 1), "{:#}", report["findings"]);
 }
 
-/// A member that stopped copying is read as it is by default, and the report says so.
+/// By default, a lagging member is still read, and the report says so.
 #[test]
 fn a_member_that_is_behind_is_told_when_it_is_read_from() {
     let servers = Launch::replica_set(2).fail_points().start();
@@ -257,7 +257,8 @@ fn a_member_that_is_behind_is_told_when_it_is_read_from() {
         servers.wait(member.database("admin").run_command(point).into_future()).unwrap();
     };
     set("alwaysOn");
-    // Twelve seconds of writes that only one member has: a member is behind by the time of its last write.
+    // Only one member has these twelve seconds of writes. The lag is measured by the time of a
+    // member's last write.
     for n in 0..13 {
         let document = doc! { "_id": format!("late {n}") };
         let insert =
@@ -299,7 +300,7 @@ fn an_arbiter_is_told_as_one_to_who_connects_to_it() {
     let member = doc! { "_id": 9, "host": host, "arbiterOnly": true, "priority": 0 };
     config.get_array_mut("members").unwrap().push(member.into());
     servers.command("admin", doc! { "replSetReconfig": config });
-    // It has to hear of the set first.
+    // The member must first receive the configuration of the set.
     let told = wait_for("the arbiter is not told as one", || {
         let told = problems(&json(&[&arbiter.uri_of(0), "--db", "db_plain"]));
         Some(told).filter(|told| told.iter().any(|problem| problem.contains("arbiter")))

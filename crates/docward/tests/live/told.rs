@@ -1,4 +1,5 @@
-//! What a report on a running deployment says beside its findings: what could not be counted, read or asked.
+//! What a report on a running deployment states in addition to findings: what could not be counted,
+//! read or requested.
 
 use std::time::{Duration, Instant};
 
@@ -12,7 +13,8 @@ fn of<'r>(report: &'r Value, rule: &str) -> Vec<&'r Value> {
     report["findings"].as_array().unwrap().iter().filter(|f| f["rule"] == rule).collect()
 }
 
-/// DM-11.3: the server says how many documents break a validator, or that it cannot.
+/// DM-11.3: the report has the server's count of documents that fail a validator, or says that
+/// there is none.
 #[test]
 fn dm_11_3_what_the_server_cannot_count_is_told() {
     let servers = Launch::standalone().start();
@@ -60,7 +62,7 @@ fn dm_11_1_ck_6_without_documents_nobody_knows_which_collections_are_core() {
     let blind = json(&[&uri, "--metadata-only"]);
     assert_eq!((of(&blind, "V001").len(), skipped(&blind)), (0, Some("documents".into())));
     assert_eq!(ck_6(&blind), "unknown");
-    // What the server counts is enough to tell.
+    // Counts of the server are enough for these rules.
     let counted = json(&[&uri, "--metadata-only", "--pushdown"]);
     assert_eq!((of(&counted, "V001").len(), skipped(&counted)), (1, None));
 }
@@ -95,7 +97,7 @@ fn who_does_not_answer_is_not_asked_for_collections() {
         assert!(told[0].contains("mongodb://[::1]:1") && told[0].contains("no server answered"));
         assert!(told[0].contains("[::1]:1: ") && !told[0].contains(" ::1"), "{told:#?}");
     }
-    // A deployment that answers is asked, whatever became of another source.
+    // A deployment that responds is audited, even if another source fails.
     let servers = Launch::standalone().start();
     let told = problems(&json(&[away, &servers.uri(), "--db", "db_none"]));
     assert_eq!(told.len(), 2, "{told:#?}");
@@ -110,7 +112,7 @@ fn a_capped_collection_that_is_replaced_meanwhile_is_told_as_one() {
     let lines = |from: i32| (from..from + 8000).map(|n| doc! { "_id": n, "line": "x".repeat(90) });
     servers.insert("db_shop.t_log", lines(0));
     let uri = servers.uri();
-    // All that it would read is gone long before it has read it, which takes minutes.
+    // Reading everything takes minutes, and the documents are deleted long before that.
     let audit = std::thread::spawn(move || json(&[&uri, "--full", "--max-rate", "20"]));
     wait_until("nobody reads the collection", || {
         let running = doc! { "$match": { "cursor.originatingCommand.find": "t_log" } };

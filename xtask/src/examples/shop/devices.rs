@@ -100,8 +100,8 @@ fn minute_bucket() -> Collection {
         .case("SN-30", &[], "nothing: hourly buckets of sixty readings, closed by their counter")
 }
 
-/// The same in another notation: `{sensor_id, bucket_start, bucket_end, count, readings[],
-/// summary}`.
+/// The sensor buckets in another notation: `{sensor_id, bucket_start, bucket_end, count,
+/// readings[], summary}`.
 fn hour_bucket() -> Collection {
     let base = Collection::new(IOT, "t_sensor_hourly");
     let mut rng = base.rng();

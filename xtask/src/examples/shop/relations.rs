@@ -126,7 +126,7 @@ fn notice(customers: &[Customer]) -> Collection {
         )
 }
 
-/// The same copy, declared to be updated with its source.
+/// A copy of the customer's name, declared to be updated with its source.
 fn shipment(customers: &[Customer]) -> Collection {
     Collection::new(SHOP, "t_shipment")
         .born("shipments", 400, |rng, ids, at, born| {

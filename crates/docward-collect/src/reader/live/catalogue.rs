@@ -543,7 +543,7 @@ fn names_in(reply: &Document) -> Vec<String> {
     names.map(str::to_owned).collect()
 }
 
-/// The same facts as in the metadata of a dump.
+/// Returns the facts in the same form as those from the metadata of a dump.
 fn facts(kind: &str, options: Bson, indexes: Vec<Document>) -> Facts {
     let metadata = doc! { "options": options, "indexes": indexes, "type": kind };
     catalogue::facts(&tree(&metadata), kind)

@@ -5,11 +5,19 @@
 //! and documents go to the same table and the same engine as those of files, so the same data gives
 //! the same findings.
 //!
-//! Read on: `session` (connections and requests), `catalogue` (collections), `server` (facts about
-//! the deployment), `cluster` (tables of sharded clusters), `key_analysis` (the server's analysis
-//! of shard keys), `workload` (operations of clients), `documents` (samples and full reads),
-//! `ranges` (a large collection in parts), `lookups` (references of a sample), `pushdown` (figures
-//! computed by the server), `privileges` (refused actions).
+//! The modules:
+//!
+//! - `session`: connections and requests
+//! - `catalogue`: collections
+//! - `server`: facts about the deployment
+//! - `cluster`: tables of sharded clusters
+//! - `key_analysis`: the server's analysis of shard keys
+//! - `workload`: operations of clients
+//! - `documents`: samples and full reads
+//! - `ranges`: a large collection in parts
+//! - `lookups`: references of a sample
+//! - `pushdown`: figures computed by the server
+//! - `privileges`: refused actions
 
 mod catalogue;
 mod check;

@@ -52,10 +52,14 @@ impl Deployment<'_> {
 }
 
 impl Reader<'_, '_, '_> {
-    /// Returns whether to read a collection from the primary: if shard keys are checked by the
-    /// order of inserts, the documents are read in natural order, and the connection string does
-    /// not set a read preference. Only parts and small collections are read in order; large ones
-    /// are read in ranges or by a random walk.
+    /// Returns whether to read a collection from the primary. Three conditions must hold:
+    ///
+    /// - Shard keys are checked by the order of inserts.
+    /// - The documents are read in natural order.
+    /// - The connection string does not set a read preference.
+    ///
+    /// Only parts and small collections are read in order; large ones are read in ranges or by a
+    /// random walk.
     pub(super) fn asks_primary(
         &self,
         deployment: &Deployment<'_>,

@@ -2,8 +2,8 @@
 //! reading can continue after a lost connection or in another run.
 //!
 //! The ranges are split at `_id`s drawn by a random walk and sorted by the server. They are bounds
-//! of the `_id` index, which orders all types, so no document is left out because its `_id` has
-//! another type than a bound. Within a range documents are in `_id` order.
+//! of the `_id` index, which orders all types. A document whose `_id` has another type than a bound
+//! is therefore not left out. Within a range documents are in `_id` order.
 
 use std::{
     collections::VecDeque,

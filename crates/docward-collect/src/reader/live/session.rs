@@ -364,7 +364,7 @@ impl<'r> Session<'r> {
         self.ask_within(database, read, rest, SILENCE)
     }
 
-    /// The same for a request that may take long on the server.
+    /// Sends a request that may take long on the server.
     pub(super) fn ask_within(
         &self,
         database: &str,
@@ -380,7 +380,7 @@ impl<'r> Session<'r> {
         })
     }
 
-    /// The same as a catalogue value.
+    /// Sends a request and returns the reply as a catalogue value.
     pub(super) fn ask_value(
         &self,
         database: &str,

@@ -1,4 +1,4 @@
-//! How a way of storing does each declared operation, and what that moves.
+//! How an alternative executes each declared operation, and how much data that moves.
 
 use docward_model::{DesignRead, DesignWrite, With};
 
@@ -10,7 +10,7 @@ use crate::declared::field_plan::Planned;
 use crate::layout::fields::Figure;
 
 impl Predictor {
-    /// How a read is done; `None` when it reaches the two from elsewhere.
+    /// Returns how a read is executed, or `None` if it begins with another entity.
     pub fn plan_read(&self, read: &DesignRead) -> Option<ReadPlan> {
         let (name, parent, child) = &self.names;
         let with = read.with.iter().find(|with| with.relationship == *name);
@@ -32,7 +32,8 @@ impl Predictor {
         let wanted = with.is_some_and(|with| self.wants_parent(with));
         let parent = wanted && (self.way != Way::Embed || self.is_shared());
         Some(if is_by(read, name, &self.names.1) {
-            // Without more conditions and without a limit it is all of them; with more, nobody knows how few.
+            // A read with only this filter and no limit returns all children. Additional conditions
+            // reduce the number by an unknown amount.
             let limit = match read.filter.len() {
                 1 => read.limit,
                 _ => Some(read.limit.unwrap_or(1)),
@@ -44,12 +45,12 @@ impl Predictor {
         })
     }
 
-    /// Whether the children of a parent are found by ids, which have no order of theirs.
+    /// Whether the children of a parent are found through a list of ids, which has no useful order.
     fn is_found_by_ids(&self) -> bool {
         self.way != Way::Embed && matches!(self.link, Link::Pairs | Link::ChildIds)
     }
 
-    /// Whether pairs have copies of what a read sorts by, and an index on them.
+    /// Whether junction documents have copies of the sort fields of a read, with an index on them.
     fn has_order(&self, read: &DesignRead) -> bool {
         self.link == Link::Pairs && is_ordered_by(read, &self.copied)
     }
@@ -61,7 +62,7 @@ impl Predictor {
             && self.newest_by.as_ref().is_some_and(|by| by != "_id" && !is_copied(by))
     }
 
-    /// How a read that is at parents gets what it wants of their children.
+    /// Returns how a read that has parents gets their children.
     fn plan_from_parents(&self, read: &DesignRead) -> ReadPlan {
         let name = &self.names.0;
         let elsewhere = self.way != Way::Embed;
@@ -81,7 +82,7 @@ impl Predictor {
         ReadPlan::Parents { roots: self.roots_of(read), fetch, count, sums }
     }
 
-    /// Whether a child does not have all that is wanted of its parent.
+    /// Whether a child lacks some of the parent's fields that a read wants.
     fn wants_parent(&self, with: &With) -> bool {
         let copied = |field: &String| {
             self.copies.as_ref().is_some_and(|c| c.fields.iter().any(|f| f.name == *field))
@@ -89,8 +90,9 @@ impl Predictor {
         with.fields.is_empty() || !with.fields.iter().all(copied)
     }
 
-    /// How a read that begins with neither of the two gets at them by other relationships; whether it
-    /// reaches the parent, the child, and comes by the parent.
+    /// Returns how a read that begins with another entity reaches the two entities. The flags say
+    /// whether it reaches the parent, whether it reaches the child, and whether it arrives at the
+    /// parent.
     pub(crate) fn plan_from_elsewhere(
         &self,
         read: &DesignRead,
@@ -108,13 +110,14 @@ impl Predictor {
         }
     }
 
-    /// Documents that a read begins with.
+    /// Returns the number of documents that a read begins with.
     fn roots_of(&self, read: &DesignRead) -> u64 {
         self.roots.get(&read.name).copied().unwrap_or(read.limit.unwrap_or(1).max(1))
     }
 
     fn fetch(&self, with: &With) -> Fetch {
-        // What is copied needs no child; the newest are found by a field that may not be.
+        // A read of copied fields needs no child document. The newest children are found by a field
+        // that may not be copied.
         let covered = !with.fields.is_empty()
             && with.newest.is_none()
             && with.fields.iter().all(|field| self.copied.contains(field));
@@ -129,7 +132,7 @@ impl Predictor {
         }
     }
 
-    /// What a read costs when the parents it is about have so many children each.
+    /// Returns the cost of a read if its parents have these numbers of children.
     pub fn read(
         &self,
         read: &DesignRead,
@@ -139,14 +142,14 @@ impl Predictor {
         self.view(read, plan, children).0
     }
 
-    /// The same, with how it looks from the relationship.
+    /// Returns the cost of a read, and its view.
     pub(crate) fn view(
         &self,
         read: &DesignRead,
         plan: Option<&ReadPlan>,
         children: &[u64],
     ) -> (OperationCost, View) {
-        // Of one child that several share, all parents are as these.
+        // The parents of one shared child are assumed to be alike.
         let typical = children.first().copied().unwrap_or(0);
         let others = match plan {
             Some(ReadPlan::ParentsOf { limit, all: false }) => limit.unwrap_or(u64::MAX),
@@ -158,8 +161,9 @@ impl Predictor {
         self.view_of(read, plan, children, &vec![typical; others], None)
     }
 
-    /// What a read costs: `children` of each parent it is about, of each parent of the child it is about,
-    /// and how many different children the former have when they share some.
+    /// Returns the cost of a read. `children` has the number of children of each parent that the
+    /// read is about. `others` has the same for each parent of the child that it is about.
+    /// `different` is the number of distinct children, if parents share some.
     pub fn read_of(
         &self,
         read: &DesignRead,
@@ -179,7 +183,7 @@ impl Predictor {
         others: &[u64],
         different: Option<u64>,
     ) -> (OperationCost, View) {
-        // Several parents may be in one document.
+        // One document may embed several parents.
         let in_one = self.per_root(read, plan) as f64;
         let held = |counts: &[u64]| -> f64 {
             counts.iter().map(|n| self.document_bytes(*n)).sum::<f64>() / in_one
@@ -193,8 +197,8 @@ impl Predictor {
         let (mut paged, mut in_parents) = (0.0, 1.0);
         let parents: &[u64] = match plan {
             Some(ReadPlan::Parents { fetch, count, sums, .. }) => {
-                // Children that have an entry each are counted in the index. What is put together is not: how many
-                // there are stands in the documents.
+                // Separate children are counted in an index. Buckets and pages store their number
+                // of elements, so their documents are read.
                 let counted = *count && self.packed.is_none();
                 entries += if counted { links } else { 0.0 };
                 apart += match fetch {
@@ -220,7 +224,8 @@ impl Predictor {
                 others
             }
             Some(ReadPlan::Children { parent: true, .. }) if embedded && self.is_shared() => others,
-            // The parent is read as a whole to get at one child. That may be on a page, which is read instead.
+            // The whole parent is read to get one child. If the child is on an overflow page, the
+            // page is read instead.
             Some(ReadPlan::Children { .. }) if embedded => {
                 let both = read.with.iter().any(|with| with.relationship == self.names.0);
                 paged = children.len() as f64 * self.on_pages;
@@ -246,7 +251,8 @@ impl Predictor {
                     }
                 }
             }
-            // Reached from elsewhere: a document of each that is not part of the other.
+            // The read comes from another entity. It reads a document of each end that is not
+            // embedded.
             None => {
                 apart += if embedded { 0.0 } else { children.len() as f64 };
                 children
@@ -259,7 +265,7 @@ impl Predictor {
         let (apart, apart_bytes) = self.apart(apart);
         let by_parent =
             !matches!(plan, Some(ReadPlan::Children { .. } | ReadPlan::ChildrenOf { .. }));
-        // What is embedded is read with the document that has it.
+        // Embedded children are read together with the document around them.
         let (begin, fetched) = match by_parent || embedded {
             true => (own, apart),
             false => ((apart, apart_bytes), own.0),
@@ -279,7 +285,8 @@ impl Predictor {
         (cost, View { begin, fetched, by_parent, is_by_it, is_packed })
     }
 
-    /// How a write is done: one that inserts or updates does each half of the time, as nobody said otherwise.
+    /// Returns how a write is executed. A write that inserts or updates is assumed to do each half
+    /// of the time, because the model does not say.
     pub fn plan_writes(&self, write: &DesignWrite) -> Vec<(DesignWrite, WritePlan)> {
         let without = |names: &[String], others: &[String]| -> Vec<String> {
             names.iter().filter(|name| !others.contains(name)).cloned().collect()
@@ -295,7 +302,7 @@ impl Predictor {
         halves.into_iter().map(|half| (half.clone(), self.plan_write(&half))).collect()
     }
 
-    /// How a write is done that does one thing to an entity.
+    /// Returns how a write with a single action per entity is executed.
     fn plan_write(&self, write: &DesignWrite) -> WritePlan {
         let (_, parent, child) = &self.names;
         let act = |name: &String| {
@@ -309,7 +316,8 @@ impl Predictor {
                 None
             }
         };
-        // Of two of one entity, what is declared happens to one, which is a child of the other.
+        // If both ends are the same entity, the write is about one document, which is a child of
+        // another.
         let on_parent = if parent == child { None } else { act(parent) };
         let on_child = act(child);
         let lists = self.way != Way::Embed && self.link == Link::ChildIds && !self.is_shared();
@@ -339,14 +347,15 @@ impl Predictor {
         }
     }
 
-    /// Parents that a write is about: all of a document that comes or goes as a whole.
+    /// Returns the number of parents that a write is about. If the document around them is inserted
+    /// or deleted, the write is about all of them.
     fn together_with_home(&self, write: &DesignWrite) -> u64 {
         let home = self.home.as_ref().filter(|home| comes_or_goes(write, &home.entity) > 0.0);
         home.and_then(|home| home.above.first()).map_or(1, |(_, parents)| *parents)
     }
 
-    /// Whether an update of a child changes what its parent shows or sums of it. One that does not say what
-    /// it sets may set anything.
+    /// Whether an update of a child changes its parent's preview or sums. An update without
+    /// declared fields may change any field.
     fn changes_kept(&self, write: &DesignWrite) -> bool {
         if self.way == Way::Embed {
             return false;
@@ -363,7 +372,8 @@ impl Predictor {
                 || kept.any(|name| of_child().any(|(_, field)| field == name)))
     }
 
-    /// What a write costs when its parent has so many children before it.
+    /// Returns the cost of a write. `children` is the number of children of the parent before the
+    /// write.
     pub fn write(&self, write: &DesignWrite, plan: &WritePlan, children: u64) -> OperationCost {
         if self.is_shared() {
             let others = (self.parents.round() as usize).clamp(1, 100_000);
@@ -385,7 +395,7 @@ impl Predictor {
         let in_one = self.together_with_home(write);
         let own = match (plan.child, plan.whole) {
             (None, _) => 0.0,
-            // The child is the document that its parent is part of.
+            // The child's document already embeds the parent and is counted as such.
             _ if plan.parent.is_some() && home.is_some_and(|home| home.entity == *child) => 0.0,
             (_, true) => (children * in_one) as f64,
             _ => 1.0,
@@ -419,16 +429,16 @@ impl Predictor {
     }
 }
 
-/// Writes of children that several parents share.
+/// The cost of writes if several parents share children.
 impl Predictor {
-    /// Whether a write changes what was copied from a child.
+    /// Whether a write changes copied fields of a child.
     pub fn changes_copies(&self, write: &DesignWrite) -> bool {
         let of_child = write.sets.iter().filter(|(entity, _)| *entity == self.names.2);
         of_child.into_iter().any(|(_, field)| self.copied.contains(field))
     }
 
-    /// What a write costs: `children` of the parent it is about, and of each parent of the child it is
-    /// about.
+    /// Returns the cost of a write. `children` is the number of children of the parent that the
+    /// write is about. `others` has the same for each parent of the child that it is about.
     pub fn write_of(
         &self,
         write: &DesignWrite,
@@ -440,11 +450,12 @@ impl Predictor {
         let (mut parents, mut apart, mut pairs, mut entries) = (Vec::new(), 0.0, 0.0, 0.0);
         let (_, parent, child) = &self.names;
         if let Some(act) = plan.parent {
-            // Nobody links a new one to as many as others have: links that keep coming do so one by one.
+            // A new parent has no links yet if links are added one by one.
             let is_new = act == Act::Insert && self.comes_empty && plan.child.is_none();
             let children = if is_new { 0 } else { children };
             parents.push(children);
-            // What may be an update is costed as one: it leaves the links as they are.
+            // A write that may be an update is costed as one, because an update does not change
+            // links.
             let share = if act == Act::Update { 0.0 } else { comes_or_goes(write, parent) };
             if share > 0.0 {
                 let (listed, paired) = match self.link {
@@ -463,13 +474,13 @@ impl Predictor {
             let home = self.home.as_ref().map_or(parent, |home| &home.entity);
             entries += comes_or_goes(write, home);
         }
-        // The child may be the document that its parent is part of.
+        // The child's document may embed the parent.
         let is_home =
             plan.parent.is_some() && self.home.as_ref().is_some_and(|home| home.entity == *child);
         let own = f64::from(!embedded && !is_home);
         match plan.child {
             None => {}
-            // Nothing but a parent could hold it.
+            // Only the new parent embeds the child.
             Some(Act::Insert) if embedded && plan.parent == Some(Act::Insert) => {}
             Some(Act::Insert) if embedded => parents.push(children + 1),
             Some(Act::Insert) => apart += own,
@@ -495,7 +506,7 @@ impl Predictor {
             entries += comes_or_goes(write, child) * own;
         }
         let held: f64 = parents.iter().map(|n| self.document_bytes(*n)).sum();
-        // Of two of one entity, the child has a list of its own.
+        // If both ends are the same entity, the child also has a list of its own.
         let is_parent = parent == child && !embedded && self.link == Link::ChildIds;
         let own_child = match is_parent && plan.child == Some(Act::Update) {
             true => self.document_bytes(children),
@@ -513,8 +524,8 @@ impl Predictor {
     }
 }
 
-/// How much of a write inserts or deletes documents of an entity. One that inserts or updates does each half
-/// of the time, as nobody said otherwise.
+/// Returns the share of a write's executions that insert or delete documents of an entity. A write
+/// that inserts or updates is assumed to do each half of the time, because the model does not say.
 fn comes_or_goes(write: &DesignWrite, entity: &str) -> f64 {
     let is_in = |names: &[String]| names.iter().any(|name| name == entity);
     match (is_in(&write.updates), is_in(&write.inserts) || is_in(&write.deletes)) {

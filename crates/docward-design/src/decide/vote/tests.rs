@@ -1,10 +1,11 @@
-//! Every row and every branch of the decision tables, by its id.
+//! Tests every row and every branch of the decision tables, by its id.
 
 use docward_model::Spread;
 
 use super::*;
 
-/// Four small children of one parent, read and written with it: nothing speaks against embedding.
+/// Returns facts about four small children of one parent, which are read and written with it.
+/// Nothing speaks against embedding.
 fn facts() -> Facts {
     Facts {
         kind: Kind::OneToMany,
@@ -48,7 +49,7 @@ fn dm_07_1_no_evidence_against_means_embed() {
 
 #[test]
 fn dm_07_1_a_tie_means_embed() {
-    // Shared values that nobody asks for: the rows are counted.
+    // Shared values that are never read alone: the rows are counted.
     let mut tie = with(|f| {
         f.kind = Kind::ManyToMany;
         f.shared = Some("shared by many".to_owned());
@@ -63,7 +64,7 @@ fn dm_07_1_a_tie_means_embed() {
     };
     let (embed, reference, ruling) = count(&tie);
     assert!(embed > reference, "{ruling:#?}");
-    // Large children take three rows from one side to the other.
+    // With large children, three rows change sides.
     tie.child_bytes = 60_000;
     let (embed, reference, ruling) = count(&tie);
     assert_eq!((embed, reference), (5, 8), "{ruling:#?}");
@@ -171,7 +172,7 @@ fn er_m_7_asked_for_alone() {
         f.co_read = Some(0.4);
     });
     check("ER-M.7", &by_author, Vote::Reference, R);
-    // Now and then is a vote, not a decision.
+    // An occasional read of the child alone is a vote, not a decision.
     check("ER-M.7", &with(|f| f.queried_alone = Some(0.1)), Vote::Reference, E);
 }
 
@@ -215,7 +216,7 @@ fn er_t_4_er_f_4_dp_3_what_changes_together_is_embedded() {
     check("ER-F.4", &together, Vote::Embed, E);
     check("DP-3", &together, Vote::Embed, E);
     check("ER-F.4", &facts(), Vote::Abstain, E);
-    // Not past a veto.
+    // Atomicity does not override a veto.
     let large = with(|f| {
         f.children = Spread::always(300);
         f.atomic = Some(true);
@@ -232,7 +233,7 @@ fn er_t_5_dm_08_2_ck_8_no_end_is_a_veto() {
     }
     let by_name = with(|f| f.growth = Growth::LooksEndless("`messages` keep coming".to_owned()));
     check("DM-08.2", &by_name, Vote::Reference, R);
-    // Few today says nothing about a list without an end.
+    // A low current number says nothing about an unbounded list.
     for endless in [&log, &by_name] {
         check("ER-F.6", endless, Vote::Reference, R);
         assert!(!rows(endless, &Bounds::default()).iter().any(|row| row.rows.contains(&"ER-T.1")));
@@ -257,7 +258,7 @@ fn er_t_6_many_to_many_refers() {
 
 #[test]
 fn er_x_1_the_same_rows_give_tags_and_comments_different_verdicts() {
-    // Tags are shared words that nobody asks for by themselves.
+    // Tags are shared words that are never read alone.
     let tags = with(|f| {
         f.kind = Kind::ManyToMany;
         f.children = Spread { p50: 3, p95: 6, p99: 8, max: 20 };
@@ -284,7 +285,7 @@ fn er_f_5_what_must_be_current_is_not_copied() {
         f.must_be_current = Some(true);
     });
     check("ER-F.5", &balance, Vote::Veto, R);
-    // The only copy is current wherever it is.
+    // A single copy is always current.
     check("ER-F.5", &with(|f| f.must_be_current = Some(true)), Vote::Abstain, E);
 }
 
@@ -312,7 +313,7 @@ fn lm_7_gc_06_the_bounds_are_49_50_999_1000() {
 fn pt_outlier_1_a_few_giants_do_not_decide_for_all() {
     let books = with(|f| f.children = Spread { p50: 8, p95: 20, p99: 40, max: 2500 });
     assert_eq!(decide(&books, &Bounds::default()).choice, E);
-    // A broad tail does.
+    // Many large parents do decide.
     let broad = with(|f| f.children = Spread { p50: 8, p95: 300, p99: 700, max: 2500 });
     assert_eq!(decide(&broad, &Bounds::default()).choice, R);
 }

@@ -1,4 +1,4 @@
-//! The archive: documents that have grown cold go to a collection of their own.
+//! The archive pattern: cold documents move to another collection.
 
 use bson::{Bson, doc};
 use docward_model::shell::quote;
@@ -14,7 +14,7 @@ use crate::layout::collection::{CollectionPlan, Purpose};
 use super::bucket_corrections::series_fields;
 use super::plans::{Plans, unchanged, vary};
 
-/// Documents that are moved at a time: all of them are in memory meanwhile.
+/// The number of documents that move in one batch. The shell holds a whole batch in memory.
 const BATCH: i32 = 100;
 
 impl<'m> Plans<'m> {
@@ -50,7 +50,7 @@ impl<'m> Plans<'m> {
             Bson::from(
                 doc! { "$match": { "_id": { "$in": given("found.map((one) => one._id)") } } },
             ),
-            // Without `on` it goes by `_id`, and by the shard key where there is one.
+            // Without `on`, `$merge` matches by `_id`, and also by the shard key if there is one.
             doc! { "$merge": { "into": &archive.name, "whenMatched": "replace" } }.into(),
         ];
         let copied = Statement::new(&home.name, Method::Aggregate, [merge.into()]);
@@ -110,7 +110,7 @@ impl<'m> Plans<'m> {
         }
     }
 
-    /// Lines of the check.
+    /// Returns the lines of the check.
     fn moved(
         &self,
         name: &str,
@@ -122,7 +122,7 @@ impl<'m> Plans<'m> {
             let at = format!("new Date({day} - {} * 1000)", days * 86_400 + later);
             let mut made = doc! { SPREAD: given(self.made(home)), date: given(at) };
             if let Purpose::Bucket(_) = home.purpose {
-                // A series has one bucket that is not full.
+                // A series has at most one bucket that is not full.
                 for field in series_fields(home) {
                     made.insert(&field.name, given(vary(field, true, day)));
                 }
@@ -131,7 +131,7 @@ impl<'m> Plans<'m> {
         };
         let (here, there) = (quote(&home.name), quote(&archive.name));
         let today = format!("new Date({day})");
-        // Somebody changes the document after it was copied.
+        // In this test, the document changes after it was copied.
         let sly = format!(
             "const sly = {{\n  getCollection: (name) => name !== {here} ? at.getCollection(name) : {{\n    find: (...all) => at.getCollection(name).find(...all),\n    bulkWrite: (...all) => at.getCollection(name).bulkWrite(...all),\n    aggregate: (...all) => {{\n      const done = at.getCollection(name).aggregate(...all).toArray();\n      at.getCollection(name).updateOne({{ _id: late._id }}, {{ $set: {{ meanwhile: 1 }} }});\n      return {{ toArray: () => done }};\n    }},\n  }},\n}};"
         );

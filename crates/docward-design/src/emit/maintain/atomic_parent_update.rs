@@ -1,5 +1,5 @@
-//! What changes of a parent in the same write as the list inside it: they are one document because they must change
-//! together (DP-3, ER-T.4).
+//! Updates of the parent in the same write as the list in it. Both are in one document because they
+//! must change atomically (DP-3, ER-T.4).
 
 use bson::{Bson, doc};
 use docward_model::{DesignWrite, Relationship, shell::quote};
@@ -10,17 +10,17 @@ use crate::emit::js::{SPREAD, given};
 use crate::emit::statement::Step;
 use crate::layout::collection::CollectionPlan;
 
-/// A parameter with operators for the parent.
+/// A parameter with update operators for the parent.
 pub(super) struct ParentUpdate {
     name: String,
-    /// A declared write sets fields of the parent, so that it has to be given.
+    /// Whether callers must pass it, because a declared write sets fields of the parent.
     is_required: bool,
-    /// What the function says of it.
+    /// The text about it in the function's comment.
     pub(super) words: String,
 }
 
 impl ParentUpdate {
-    /// As a function has it among its parameters.
+    /// Returns the parameter for the signature of a function.
     fn parameter(&self) -> String {
         match self.is_required {
             true => self.name.clone(),
@@ -28,14 +28,14 @@ impl ParentUpdate {
         }
     }
 
-    /// An update with it.
+    /// Returns an update that also contains the operators of the parameter.
     fn joined(&self, update: bson::Document) -> Bson {
         let mut joined = doc! { SPREAD: given(&self.name) };
         for (operator, part) in update {
             let mut both = doc! { SPREAD: given(format!("{}.{operator}", self.name)) };
             match part {
                 Bson::Document(part) => both.extend(part),
-                // What is worked out is spread as well.
+                // Computed parts are spread as well.
                 code => {
                     both.insert(format!("{SPREAD}."), code);
                 }
@@ -47,7 +47,8 @@ impl ParentUpdate {
 }
 
 impl<'m> Plans<'m> {
-    /// What a function changes of the parent in its write, where a declared write or an invariant wants both at once.
+    /// Returns the parent update of a function, if a declared write or an invariant requires that
+    /// both change together.
     pub(super) fn parent_update(
         &self,
         r: &'m Relationship,
@@ -71,7 +72,7 @@ impl<'m> Plans<'m> {
         Some(ParentUpdate { name, is_required, words })
     }
 
-    /// In a check: parent and list change in one write, and an error undoes both.
+    /// Returns lines of a check: parent and list change in one write, and an error undoes both.
     pub(super) fn parent_update_check(
         &self,
         r: &'m Relationship,
@@ -80,7 +81,8 @@ impl<'m> Plans<'m> {
         call: impl Fn(&str) -> String,
     ) -> Vec<String> {
         let count = format!("[{} ?? []].flat().length", at(&root_in(&parent.name), list));
-        // One that is there is another one afterwards.
+        // A parent that already has its child needs an initial call, because the call replaces the
+        // child.
         let first = (by == 0).then(|| format!("{};", call("{}")));
         let lines = self.both_lines(r, parent, "one write", call, (None, &count, by));
         if lines.is_empty() {
@@ -100,25 +102,25 @@ impl<'m> Plans<'m> {
     }
 }
 
-/// Parameters with one for the parent.
+/// Adds the parameter for the parent.
 pub(super) fn with(mut parameters: Vec<String>, also: Option<&ParentUpdate>) -> Vec<String> {
     parameters.extend(also.map(ParentUpdate::parameter));
     parameters
 }
 
-/// An update with that of the parent.
+/// Returns an update combined with that of the parent.
 pub(super) fn joined(also: Option<&ParentUpdate>, update: bson::Document) -> Bson {
     also.map_or_else(|| update.clone().into(), |also| also.joined(update.clone()))
 }
 
-/// Refuses to go on without it: what is declared is not forgotten in silence.
+/// Returns a step that fails if a required parent update is missing, so that callers notice.
 pub(super) fn asked(also: Option<&ParentUpdate>) -> Option<Step> {
     let also = also.filter(|also| also.is_required)?;
     let why = format!("{} is missing: what else changes in the same write", also.name);
     Some(Step::Code(format!("if ({} == null) throw new Error({});", also.name, quote(&why))))
 }
 
-/// In a check: what is given for it where nothing else changes.
+/// Returns the argument for the parent update in checks that change nothing else.
 pub(super) fn sent_along(also: Option<&ParentUpdate>) -> &'static str {
     if also.is_some_and(|also| also.is_required) { ", {}" } else { "" }
 }

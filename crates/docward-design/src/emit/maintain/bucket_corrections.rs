@@ -1,5 +1,6 @@
-//! Readings in buckets that are put right afterwards: what a bucket keeps of them follows in the same write
-//! (PT-bucket.4, ST-23). None is taken out: a full bucket would be open again, beside the one that is (GC-37).
+//! Corrects readings in buckets. The statistics of the bucket change in the same write
+//! (PT-bucket.4, ST-23). Readings are never removed: a full bucket would become open again, beside
+//! the one that is already open (GC-37).
 
 use bson::{Bson, Document, doc};
 use docward_model::Entity;
@@ -15,25 +16,25 @@ use crate::layout::collection::CollectionPlan;
 
 use super::plans::{Plans, varies, vary};
 
-/// What the functions speak of.
+/// The parts of the design that the functions use.
 pub(super) struct Packed<'p, 'm> {
     pub(super) entity: &'m Entity,
     pub(super) home: &'m CollectionPlan,
     pub(super) bucket: &'p Bucket,
     /// The field with the readings.
     pub(super) inside: &'m Planned,
-    /// The fields of the first and the last time.
+    /// The fields with the first and the last time.
     pub(super) period: &'p str,
     pub(super) end: &'p str,
 }
 
 impl Packed<'_, '_> {
-    /// The path of the time of a reading.
+    /// Returns the path to the time of a reading.
     fn time(&self) -> String {
         format!("readings.{}", self.bucket.time)
     }
 
-    /// Finds the bucket with a reading of a time.
+    /// Returns a filter for the bucket with the reading at a given time.
     fn filter(&self) -> Document {
         let mut filter = Document::new();
         for field in series_fields(self.home) {
@@ -59,14 +60,14 @@ impl Packed<'_, '_> {
 }
 
 impl<'m> Plans<'m> {
-    /// The function for readings that declared writes change.
+    /// Returns the function for readings, if declared writes change any.
     pub(super) fn corrected(&self, packed: &Packed<'_, 'm>) -> Option<Job> {
         let mut writes = self.layout.model.writes.iter();
         let is_changed = writes.any(|write| write.updates.contains(&packed.entity.name));
         is_changed.then(|| self.change_reading(packed))
     }
 
-    /// Stages that put a list in the place of the readings, and work out again what is kept of them.
+    /// Returns pipeline stages that replace the readings and recompute their statistics.
     fn worked_out(&self, packed: &Packed<'_, 'm>, list: Document) -> Bson {
         let mut kept = Document::new();
         for field in packed.inside.fields.iter().filter(|field| has_statistics(field)) {
@@ -120,7 +121,7 @@ impl<'m> Plans<'m> {
         }
     }
 
-    /// In a check: the first of the readings is changed.
+    /// Returns lines of a check that changes the first reading.
     pub(super) fn corrected_check(&self, packed: &Packed<'_, 'm>, change: &Job) -> Option<String> {
         let field = packed.inside.fields.iter().find(|field| {
             field.name != packed.bucket.time && varies(field) && field.values.is_empty()
@@ -134,7 +135,7 @@ impl<'m> Plans<'m> {
     }
 }
 
-/// The fields of the series, which stand in front of the period.
+/// Returns the fields of the series, which precede the period.
 pub(super) fn series_fields(home: &CollectionPlan) -> Vec<&Planned> {
     home.fields
         .iter()
@@ -143,7 +144,8 @@ pub(super) fn series_fields(home: &CollectionPlan) -> Vec<&Planned> {
         .collect()
 }
 
-/// Milliseconds of a bucket's period; `None` when it ends by number.
+/// Returns the length of a bucket's period in milliseconds. Returns `None` if the bucket ends by
+/// its number of readings.
 pub(super) fn length(bucket: &Bucket) -> Option<i64> {
     match bucket.window {
         Window::Day => Some(DAY),

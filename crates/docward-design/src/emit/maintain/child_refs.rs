@@ -1,4 +1,5 @@
-//! Children with the id of their parent (PT-ref.1, DM-08.3), and what the parent keeps of them.
+//! Children that store the id of their parent (PT-ref.1, DM-08.3), and what the parent stores about
+//! them.
 
 use bson::{Document, doc};
 use docward_model::{DesignRead, Matching, Relationship, shell::quote};
@@ -14,7 +15,7 @@ use crate::emit::js::{self, SPREAD, given, member_of};
 use crate::emit::statement::{Job, Method, Script, Statement, Step};
 use crate::layout::collection::{CollectionPlan, Purpose};
 
-/// What the functions speak of.
+/// The parts of the design that the functions use.
 struct Owned<'m> {
     r: &'m Relationship,
     parent: &'m CollectionPlan,
@@ -22,9 +23,9 @@ struct Owned<'m> {
     parent_id: String,
     child: String,
     child_id: String,
-    /// The field with the id of the parent.
+    /// The field with the parent's id.
     held: String,
-    /// The field with copies of the parent, and what is copied.
+    /// The field with copies of the parent, and the copied fields.
     copy: Option<(String, Vec<&'m str>)>,
     summary: Summary<'m>,
     others: Vec<Other<'m>>,
@@ -34,7 +35,7 @@ struct Owned<'m> {
 impl<'m> Plans<'m> {
     pub(super) fn owned(&self, r: &'m Relationship, decision: &'m Decision) -> Option<Script> {
         let parent = self.own(&r.parent)?;
-        // Readings go to buckets or a time series; see the script of the entity.
+        // The script of the entity handles readings in buckets or a time series.
         let children = self.own(&r.child)?;
         let naming = self.layout.naming;
         let held = naming.parent_field(r);
@@ -165,7 +166,7 @@ impl<'m> Plans<'m> {
             clauses.push("PT-extref.1");
             does.push_str(&format!(" `{copy}` is a copy as of now."));
         } else if summary.is_empty() {
-            // Nothing is written to the parent that would show that it is missing.
+            // No write to the parent would reveal that it is missing, so it is looked up.
             steps.push(Step::Let("parent", found(&parent.name, by_id(parent_id))));
             steps.push(missing("parent", &r.parent));
         }
@@ -243,8 +244,8 @@ impl<'m> Plans<'m> {
         }
     }
 
-    /// The order that an index has for the children of one parent: as they are shown, or as a declared read
-    /// asks for them.
+    /// Returns an order that an index provides for the children of a parent: that of the preview,
+    /// or that of a declared read.
     fn order_of(&self, owned: &Owned<'_>) -> Option<Document> {
         if !owned.newest_first.contains_key("_id") {
             return Some(owned.newest_first.clone());
@@ -283,7 +284,8 @@ impl<'m> Plans<'m> {
         }
     }
 
-    /// In a check: children come and go, and what the parent keeps and the copies follow.
+    /// Returns lines of a check: children are added and removed, and stored figures and copies stay
+    /// correct.
     fn owned_check(&self, owned: &Owned<'m>, add: &str) -> Vec<String> {
         let Owned { r, parent, children, held, summary, others, .. } = owned;
         let (list, remove) = (self.name("list", r, true), self.name("remove", r, false));
@@ -367,12 +369,12 @@ impl<'m> Plans<'m> {
 }
 
 impl Owned<'_> {
-    /// Finds one child of its parent.
+    /// Returns a filter for one child of its parent.
     fn filter(&self) -> Document {
         doc! { "_id": given(&self.child_id), &self.held: given(&self.parent_id) }
     }
 
-    /// In a check: a filter for the children of the parent.
+    /// Returns a filter for the children of `root`, for a check.
     fn of_root(&self) -> String {
         js::object(&doc! { &self.held: given("root._id") }, 0)
     }
@@ -382,7 +384,7 @@ impl Owned<'_> {
     }
 }
 
-/// The order of the newest first: by the field of a preview, or the id.
+/// Returns the order that puts the newest children first: by the field of a preview, or by id.
 fn newest_by(decision: &Decision) -> Document {
     let by = decision.patterns.iter().find_map(|pattern| match pattern {
         Pattern::Subset { by, .. } => Some(by.as_str()),

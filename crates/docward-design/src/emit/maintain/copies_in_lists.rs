@@ -1,4 +1,4 @@
-//! Copies in elements of lists of other documents, which are brought up to date where they are (PT-extref.2).
+//! Refreshes copies in elements of lists in other documents (PT-extref.2).
 
 use bson::{Bson, Document, doc};
 use docward_model::{BsonType, Entity, Relationship, shell::quote};
@@ -12,23 +12,24 @@ use crate::emit::js::{self, SPREAD, given, member_of};
 use crate::emit::statement::{Job, Method, Script, Statement, Step};
 use crate::layout::collection::{CollectionPlan, Purpose};
 
-/// A way down to objects of an entity: the fields that lie on it, the last one with the objects.
+/// The path to objects of an entity: the nested fields, the last of which contains the objects.
 type Way<'m> = Vec<&'m Planned>;
 
 /// Copies of one entity in elements of lists.
 struct Copies<'m> {
-    /// The entity whose fields are copied, and the one that has the copies.
+    /// The entity whose fields are copied, and the entity that has the copies.
     source: &'m Entity,
     holder: &'m Entity,
     fields: Vec<&'m str>,
-    /// The field with the id, and that with the copies; without one they stand beside the id.
+    /// The field with the id, and the field with the copies. Without the second, the copies are
+    /// beside the id.
     held: String,
     copy: Option<String>,
     id: String,
 }
 
 impl<'m> Plans<'m> {
-    /// A new object of what is embedded in a field.
+    /// Returns a new object for an embedded field.
     fn part_of(&self, field: &Planned) -> Option<Document> {
         let Origin::Embedded(name) = &field.origin else { return None };
         let entity = self.layout.model.entity(&self.layout.model.relationship(name)?.child)?;
@@ -40,7 +41,7 @@ impl<'m> Plans<'m> {
         Some(made)
     }
 
-    /// The function that brings copies in elements of lists up to date.
+    /// Returns the function that refreshes copies in elements of lists.
     pub(super) fn copies_in_lists(
         &self,
         relationship: &'m Relationship,
@@ -82,7 +83,7 @@ impl<'m> Plans<'m> {
             self.ways(&collection.fields, &copies, &mut Vec::new(), &mut ways);
             places.extend(ways.into_iter().map(|way| (collection, way)));
         }
-        // Documents come before the pages of their lists.
+        // Documents are refreshed before the overflow pages of their lists.
         let (first, others) = places.split_first()?;
         let name = match in_parent {
             true => self.name("refresh copies of", relationship, false),
@@ -127,7 +128,7 @@ impl<'m> Plans<'m> {
         })
     }
 
-    /// All ways through lists to objects that have the copies.
+    /// Finds all paths through lists to objects that have the copies.
     fn ways(
         &self,
         fields: &'m [Planned],
@@ -165,7 +166,8 @@ impl<'m> Plans<'m> {
         }
     }
 
-    /// In a check: copies stay until they are refreshed, and those of others stay then, too.
+    /// Returns lines of a check: copies keep their values until they are refreshed, and a refresh
+    /// leaves other copies unchanged.
     fn copies_check(
         &self,
         copies: &Copies<'m>,
@@ -230,8 +232,8 @@ impl<'m> Plans<'m> {
         lines
     }
 
-    /// Fields of a document, in which the first element names the source of the copies and a second does not, nor
-    /// anything in it.
+    /// Returns the fields of a document for a check. The first element refers to the source of the
+    /// copies, the second does not.
     fn with_copies(
         &self,
         copies: &Copies<'m>,
@@ -249,7 +251,7 @@ impl<'m> Plans<'m> {
             };
             if below.is_empty() {
                 made.insert(&copies.held, given(id.unwrap_or("new ObjectId()")));
-                // A sample may leave out what not every one has.
+                // A sample may lack optional fields.
                 if let Some(copy) =
                     field.fields.iter().find(|f| Some(&f.name) == copies.copy.as_ref())
                 {
@@ -271,13 +273,14 @@ impl<'m> Plans<'m> {
 }
 
 impl Copies<'_> {
-    /// The path of the ids in documents.
+    /// Returns the path of the ids in documents.
     fn path(&self, way: &[&Planned]) -> String {
         let names = way.iter().map(|field| field.name.as_str()).chain([self.held.as_str()]);
         names.collect::<Vec<_>>().join(".")
     }
 
-    /// Brings copies up to date at the end of a way: in every element that leads to the id, and in no other.
+    /// Returns the statement that refreshes copies at the end of a path, only in elements that lead
+    /// to the id.
     fn refreshed(&self, collection: &str, way: &[&Planned]) -> Statement {
         let mut path = Vec::new();
         let mut filters = Vec::new();
@@ -297,7 +300,7 @@ impl Copies<'_> {
                 path.push(copy.clone());
                 given(fields)
             }
-            // The whole element, so that a copy goes when its source has.
+            // Replaces the whole element, so that a field that its source no longer has disappears.
             None => doc! { &self.held: given(&self.id), SPREAD: given(fields) }.into(),
         };
         Statement::new(

@@ -1,4 +1,5 @@
-//! Children inside their parent (PT-embed.1): one, a list with a bound, or the newest N (PT-slice.1).
+//! Children that are embedded in their parent (PT-embed.1): a single object, a bounded list, or the
+//! newest N (PT-slice.1).
 
 use bson::{Bson, Document, doc};
 use docward_model::{BsonType, EntityField, Relationship, shell::quote};
@@ -13,19 +14,20 @@ use crate::emit::js::{self, SPREAD, given, member_of};
 use crate::emit::statement::{Job, Method, Script, Statement, Step};
 use crate::layout::collection::CollectionPlan;
 
-/// What the functions speak of.
+/// The parts of the design that the functions use.
 pub(super) struct Inside<'m> {
     pub(super) relationship: &'m Relationship,
     pub(super) parent: &'m CollectionPlan,
     pub(super) field: &'m Planned,
     pub(super) parent_id: String,
     pub(super) element: String,
-    /// Elements have an id, by which they are asked for, changed and removed one by one.
+    /// Whether elements have an id for reads and changes of single elements.
     addressed: bool,
 }
 
 impl Inside<'_> {
-    /// What is appended: what the function is given, with an id where elements have one.
+    /// Returns the element to append: the argument of the function, with an id if elements have
+    /// one.
     pub(super) fn pushed(&self) -> Bson {
         match self.addressed {
             true => doc! { SPREAD: given(&self.element), "_id": given("_id") }.into(),
@@ -33,14 +35,15 @@ impl Inside<'_> {
         }
     }
 
-    /// Makes the id of an element, and returns it.
+    /// Returns steps that create the id of an element and return it.
     fn made_id(&self) -> (Option<Step>, Option<Step>) {
         let code = format!("const _id = {}._id ?? new ObjectId();", self.element);
         let made = self.addressed.then_some(Step::Code(code));
         (made, self.addressed.then(|| Step::Code("return _id;".to_owned())))
     }
 
-    /// What is said about copies beside references in an element, which come with it.
+    /// Returns a note about copies beside references in an element. The caller passes them with the
+    /// element.
     pub(super) fn along(&self) -> String {
         let copies = self.field.fields.iter().filter_map(|field| match &field.origin {
             Origin::Copy(source) => Some(format!(
@@ -82,7 +85,7 @@ impl<'m> Plans<'m> {
         };
         let child = self.layout.model.entity(&relationship.child)?;
         let first = field.fields.iter().find(|f| f.origin == Origin::Own && f.values.is_empty());
-        // Elements are told apart by one field.
+        // Elements differ in one field.
         let sample = told_apart(self.sample(child, &field.fields, &[]), first);
         let mut check = vec![
             format!("const root = {};", self.made(parent)),
@@ -160,7 +163,8 @@ impl<'m> Plans<'m> {
         });
         let most = inside.field.items.map_or(999, |items| items.max);
         let mut filter = by_id(&inside.parent_id);
-        // The unique index holds between documents; within this one the filter looks.
+        // A unique index only compares different documents. Within this document, the filter
+        // prevents duplicates.
         let unique: Vec<&str> = self.unique_in(r);
         for field in &unique {
             filter.insert(
@@ -196,7 +200,7 @@ impl<'m> Plans<'m> {
         };
         does.push_str(&inside.along());
         does.push_str(also.as_ref().map_or("", |also| &also.words));
-        // What the filter of the statement asks for, turned round.
+        // The error lists the reasons why the filter may match nothing.
         let mut what = r.parent.clone();
         if capped.is_none() {
             what.push_str(", or it is full");
@@ -224,7 +228,7 @@ impl<'m> Plans<'m> {
             Some(newest) => newest + newest.div_ceil(2),
             None => most.min(20),
         };
-        // The id stands where the function puts it.
+        // The function puts the id last, so the check does too.
         let sent = if inside.addressed { "{ ...one(i), _id: new ObjectId() }" } else { "one(i)" };
         let read = at("now", list);
         let mut check = vec![
@@ -255,7 +259,7 @@ impl<'m> Plans<'m> {
             check.push(format!("const second = {};", self.made(inside.parent)));
             check.push(format!("at.getCollection({}).insertOne(second);", quote(parents)));
             let elsewhere = format!("{add}(at, second._id, sent[sent.length - 1]{more})");
-            // Of what is shared every parent has a copy.
+            // Several parents may have copies of a shared child, so only others must be unique.
             if !r.is_shared() {
                 check.push(format!("refused(\"nor in two\", 11000, () => {elsewhere});"));
             }
@@ -272,7 +276,7 @@ impl<'m> Plans<'m> {
         (pattern, jobs, check)
     }
 
-    /// Changes and removes one element by its id.
+    /// Returns functions that change and remove one element by its id.
     fn one_by_one(&self, inside: &Inside<'m>) -> (Vec<Job>, Vec<String>) {
         let (r, list) = (inside.relationship, inside.field.name.as_str());
         let id = js::parameter(&self.layout.naming.id_of(r.role()));
@@ -328,7 +332,8 @@ impl<'m> Plans<'m> {
         (vec![changing, removing], check)
     }
 
-    /// What is unique is not changed in place: nothing would look for another.
+    /// Returns steps that refuse changes of unique fields, because nothing would check other
+    /// elements for duplicates.
     fn unique_stay(&self, relationship: &Relationship) -> Vec<Step> {
         let nothing =
             "if (Object.keys(changes).length === 0) throw new Error(\"nothing to change\");";
@@ -341,7 +346,7 @@ impl<'m> Plans<'m> {
         steps
     }
 
-    /// A field that a check changes, and an expression for its value.
+    /// Returns a field that a check can change, and an expression for its value.
     fn changeable(&self, relationship: &Relationship) -> Option<(&'m str, String)> {
         let child = self.layout.model.entity(&relationship.child)?;
         let is_plain = |field: &&EntityField| {
@@ -352,7 +357,7 @@ impl<'m> Plans<'m> {
         Some((field.name.as_str(), vary(&own(field), false, 0)))
     }
 
-    /// Fields of the children that no two of them share.
+    /// Returns the unique fields of the children.
     pub(super) fn unique_in(&self, relationship: &Relationship) -> Vec<&'m str> {
         let child = self.layout.model.entity(&relationship.child);
         let fields = child.into_iter().flat_map(|child| &child.fields);
@@ -363,7 +368,7 @@ impl<'m> Plans<'m> {
     }
 }
 
-/// A sample whose first field differs from element to element.
+/// Returns a sample whose first field differs between elements.
 fn told_apart(mut sample: Document, first: Option<&Planned>) -> Document {
     if let Some(field) = first
         && matches!(field.kind, BsonType::String | BsonType::Int | BsonType::Long)

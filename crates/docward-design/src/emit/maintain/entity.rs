@@ -1,4 +1,4 @@
-//! Patterns of an entity by itself: versions, attributes, kinds, and counts that are kept roughly.
+//! Patterns of single entities: versions, attributes, kinds, and approximate counts.
 
 use bson::{Bson, Document, doc};
 use docward_model::shell::quote;
@@ -123,7 +123,7 @@ impl<'m> Plans<'m> {
             js::function(&["upgrade", &entity.name]),
             js::function(&["count old shapes of", &entity.name]),
         );
-        // Documents from before there were versions have none.
+        // Documents without a version are older than all versions.
         let old = doc! { &shape: { "$not": { "$gte": current as i32 } } };
         let some = Statement::new(
             &home.name,
@@ -356,7 +356,7 @@ impl<'m> Plans<'m> {
                 docward_model::shell::key(discriminator)
             ),
         ];
-        // Another index that begins alike would be used instead.
+        // The server could use another index with the same first field instead.
         let leads = |name: &str| {
             let first = home.indexes.iter().filter_map(|index| index.keys.first());
             first.filter(|(first, _)| first == name).count()
@@ -394,7 +394,7 @@ impl<'m> Plans<'m> {
         })
     }
 
-    /// A count that is written once for many events.
+    /// Returns the function for a count that is written once for many events.
     pub(super) fn approximation(
         &self,
         relationship: &'m Relationship,
@@ -448,7 +448,8 @@ impl<'m> Plans<'m> {
         Some((job, check))
     }
 
-    /// What a check makes documents of a collection with: each of them may be inserted.
+    /// Returns an expression that creates a new document of a collection for a check. Each document
+    /// can be inserted.
     pub(crate) fn fresh(&self, collection: &CollectionPlan) -> String {
         let mut document = self.maker(true).document(collection);
         if document.contains_key("_id") {
@@ -460,7 +461,7 @@ impl<'m> Plans<'m> {
         factory(&document)
     }
 
-    /// What must be unique differs from document to document, also in objects inside.
+    /// Makes unique fields differ between documents, also in nested objects.
     pub(super) fn differing(
         &self,
         document: &mut Document,
@@ -488,7 +489,7 @@ impl<'m> Plans<'m> {
     }
 }
 
-/// What has one parent is named by one, also in objects inside.
+/// Gives each document its own id in fields with a unique index, also in nested objects.
 fn own_ids(document: &mut Document, fields: &[Planned], collection: &CollectionPlan, above: &str) {
     for field in fields {
         let path = format!("{above}{}", field.name);

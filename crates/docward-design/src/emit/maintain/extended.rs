@@ -1,5 +1,5 @@
-//! Copies of fields beside a reference (PT-extref.1): refreshed when the source changes, or left as they
-//! were at the time (PT-extref.2).
+//! Copies of fields beside a reference (PT-extref.1). They are refreshed when the source changes,
+//! or keep their original values (PT-extref.2).
 
 use bson::{Document, doc};
 use docward_model::{BsonType, Relationship, shell::quote, text};
@@ -12,29 +12,29 @@ use crate::emit::js::{self, SPREAD, given, member_of};
 use crate::emit::statement::{Job, Method, Statement, Step};
 use crate::layout::collection::CollectionPlan;
 
-/// A document that another one names by its id, where more than the id follows from that: a copy beside
-/// the id, or figures that the named one keeps.
+/// A document that another one refers to by id, with dependent data: a copy beside the id, or
+/// figures in the referenced document.
 pub(super) struct Other<'m> {
-    /// The entity that is named, and where it is.
+    /// The referenced entity and its collection.
     entity: &'m str,
     home: &'m CollectionPlan,
     /// The field with its id.
     held: String,
-    /// The field with the copy, and what is copied.
+    /// The field with the copy, and the copied fields.
     copy: Option<(String, Vec<&'m str>)>,
-    /// What it keeps of those that name it.
+    /// What it stores about the documents that refer to it.
     summary: Summary<'m>,
-    /// Whether there may be none.
+    /// Whether the reference may be missing.
     optional: bool,
 }
 
 impl Other<'_> {
-    /// The name of the document in a function.
+    /// Returns the name of the document in a function.
     fn found(&self) -> String {
         js::function(&["of", &self.held])
     }
 
-    /// Finds it for a new document, or refuses.
+    /// Returns steps that find it for a new document, or fail.
     pub(super) fn fetch(&self, document: &str) -> Vec<Step> {
         let id = member_of(document, &self.held);
         let find = match &self.copy {
@@ -49,7 +49,7 @@ impl Other<'_> {
         vec![Step::Code(format!("const {name} = {find};")), missing(&name, self.entity)]
     }
 
-    /// Puts the copy into a new document; one that is given is kept.
+    /// Adds the copy to a new document. A copy that the caller passes is kept.
     pub(super) fn put(&self, document: &str, into: &mut Document) {
         let Some((copy, fields)) = &self.copy else { return };
         let from = format!("{} ?? {}", member_of(document, copy), self.found());
@@ -61,12 +61,12 @@ impl Other<'_> {
         }
     }
 
-    /// What it keeps follows when one comes that names it.
+    /// Returns the update of its figures when a new document refers to it.
     pub(super) fn arrival(&self, document: &str, id: &str) -> Option<Step> {
         self.updated(document, self.summary.arrival(document, id))
     }
 
-    /// The same when one goes.
+    /// Returns the update of its figures when such a document is removed.
     pub(super) fn departure(&self, document: &str, id: &str) -> Option<Step> {
         self.updated(document, self.summary.departure(document, id))
     }
@@ -76,7 +76,7 @@ impl Other<'_> {
         (!self.summary.is_empty()).then_some(Step::Run(change))
     }
 
-    /// What is said about it.
+    /// Returns a note about it for the comment of a function.
     pub(super) fn words(&self) -> String {
         let held = &self.held;
         let mut said = String::new();
@@ -94,7 +94,8 @@ impl Other<'_> {
         said
     }
 
-    /// In a check: one that is there, named by the sample, which leaves the copy to the function.
+    /// Returns lines of a check that insert the document. The sample refers to it but leaves the
+    /// copy to the function.
     pub(super) fn prepare(&self, plans: &Plans<'_>, sample: &mut Document) -> Vec<String> {
         let name = self.found();
         sample.insert(&self.held, given(format!("{name}._id")));
@@ -107,7 +108,7 @@ impl Other<'_> {
         ]
     }
 
-    /// In a check: what follows from the id is there, of a document called `made`.
+    /// Returns lines of a check: the document `made` has the dependent data.
     pub(super) fn followed(&self, made: &str, number: &str) -> Vec<String> {
         let name = self.found();
         let mut lines = Vec::new();
@@ -135,7 +136,7 @@ impl Other<'_> {
 }
 
 impl<'m> Plans<'m> {
-    /// What documents of an entity name beside what a relationship says of them.
+    /// Returns the other documents that an entity refers to, except through `besides`.
     pub(super) fn others(&self, entity: &str, besides: &Relationship) -> Vec<Other<'m>> {
         let naming = self.layout.naming;
         let mut found: Vec<Other<'m>> = Vec::new();
@@ -173,7 +174,7 @@ impl<'m> Plans<'m> {
         found
     }
 
-    /// Refreshes the copies that children hold of their parent.
+    /// Returns the function that refreshes the copies of a parent in its children.
     pub(super) fn refreshing(
         &self,
         relationship: &Relationship,
@@ -203,7 +204,8 @@ impl<'m> Plans<'m> {
         }
     }
 
-    /// In a check: copies in the children of `root` stay until they are refreshed; `any` finds one of them.
+    /// Returns lines of a check: copies in the children of `root` keep their values until they are
+    /// refreshed. `any` finds one of the children.
     pub(super) fn copy_check(
         &self,
         r: &Relationship,
@@ -230,7 +232,7 @@ impl<'m> Plans<'m> {
         ]
     }
 
-    /// A text among fields that are copied, for checks.
+    /// Returns a string field among the copied fields, for checks.
     pub(super) fn text_among<'f>(&self, entity: &str, fields: &[&'f str]) -> Option<&'f str> {
         let entity = self.layout.model.entity(entity)?;
         let is_text = |name: &&&str| {
@@ -241,7 +243,8 @@ impl<'m> Plans<'m> {
     }
 }
 
-/// In a check: a text of a child called `others[…]` is changed, and the copy on `now` follows when it is refreshed.
+/// Returns lines of a check: a string of a child changes, and the copy in `now` changes with the
+/// refresh.
 pub(super) fn mirror_check(
     (parents, children): (&str, &str),
     (child, text): (&str, &str),
@@ -261,7 +264,7 @@ pub(super) fn mirror_check(
     ]
 }
 
-/// What is said about a refresh.
+/// Returns a note about a refresh.
 pub(super) fn refresh_words(decision: &Decision, source: &str) -> String {
     let changing = decision.patterns.iter().find_map(|pattern| match pattern {
         Pattern::ExtendedReference { changing, .. } => Some(changing.as_slice()),
@@ -283,8 +286,8 @@ pub(super) fn serves(collection: &CollectionPlan, path: &str) -> bool {
     collection.indexes.iter().any(|index| index.only.is_none() && begins(&index.keys))
 }
 
-/// What is said about a refresh that no index serves: whether copies follow is not declared, and every
-/// index is paid for by every write.
+/// Returns a note about a refresh that no index supports. The design does not create the index,
+/// because the model does not say whether copies follow, and every write has to update each index.
 pub(super) fn unserved(collection: &CollectionPlan, path: &str) -> String {
     if serves(collection, path) {
         return String::new();

@@ -1,4 +1,5 @@
-//! Ids on one side, or a document for each pair (ER-T.6, GC-07, PT-junction.1).
+//! Many-to-many relationships: ids on one side, or a junction document for each pair (ER-T.6,
+//! GC-07, PT-junction.1).
 
 use bson::{Bson, Document, doc};
 use docward_model::{BsonType, Relationship, shell::quote};
@@ -14,7 +15,7 @@ use crate::emit::js::{self, SPREAD, given, member_of};
 use crate::emit::statement::{Job, Method, Script, Statement, Step};
 use crate::layout::collection::{CollectionPlan, Purpose};
 
-/// What the functions of a link speak of.
+/// The parts of the design that the functions use.
 struct Link<'m> {
     relationship: &'m Relationship,
     decision: &'m Decision,
@@ -26,7 +27,7 @@ struct Link<'m> {
 }
 
 impl<'m> Link<'m> {
-    /// Finds the child, with what is copied of it, or refuses.
+    /// Returns steps that find the child and its copied fields, or fail.
     fn found_child(&self) -> [Step; 2] {
         let by_id = by_id(&self.child_id);
         let find = match self.copied.is_empty() {
@@ -36,13 +37,13 @@ impl<'m> Link<'m> {
         [Step::Let("found", find), missing("found", &self.relationship.child)]
     }
 
-    /// Finds the parent, or refuses.
+    /// Returns steps that find the parent, or fail.
     fn found_parent(&self) -> [Step; 2] {
         let find = found(&self.parent.name, by_id(&self.parent_id));
         [Step::Let("parent", find), missing("parent", &self.relationship.parent)]
     }
 
-    /// Of two of a kind none is linked to itself.
+    /// Returns a step that refuses to link a document to itself, if both ends are the same entity.
     fn is_another(&self) -> Option<Step> {
         let (parent, child) = (&self.parent_id, &self.child_id);
         (self.relationship.parent == self.relationship.child).then(|| {
@@ -52,7 +53,7 @@ impl<'m> Link<'m> {
         })
     }
 
-    /// The function that brings copies of a child up to date.
+    /// Returns the function that refreshes copies of a child.
     fn refreshing(&self, name: &str, unserved: &str, write: Statement) -> Job {
         let [find, missing] = self.found_child();
         Job {
@@ -103,7 +104,7 @@ impl<'m> Plans<'m> {
         }
     }
 
-    /// One id, with copies beside it.
+    /// Returns the script for a single id with copies beside it.
     fn single(&self, link: &Link<'m>) -> Script {
         let (naming, r) = (self.layout.naming, link.relationship);
         let held = naming.child_field(r);
@@ -151,7 +152,7 @@ impl<'m> Plans<'m> {
         link.script(pattern, jobs, check)
     }
 
-    /// The list of a relationship in the documents that hold it.
+    /// Returns the list of a relationship in the documents that store it.
     fn list_of_ids(
         &self,
         r: &Relationship,
@@ -170,7 +171,7 @@ impl<'m> Plans<'m> {
         })
     }
 
-    /// A list of ids, in the parent or in the child, that has an end.
+    /// Returns the script for a bounded list of ids in the parent or in the child.
     fn listed(&self, link: &Link<'m>, in_child: bool) -> Option<Script> {
         let r = link.relationship;
         let holder = if in_child { link.child } else { link.parent };
@@ -225,7 +226,7 @@ impl<'m> Plans<'m> {
                 steps: done(pull).into(),
             },
         ];
-        // The way back is offered where an index serves it.
+        // A function for the opposite direction is generated only if an index supports it.
         let is_served = serves(holder, &id_path);
         let back = self.name(if in_child { "list" } else { "list holders of" }, r, in_child);
         if is_served {
@@ -268,7 +269,7 @@ impl<'m> Plans<'m> {
         ));
         if let Some(key) = key.filter(|_| !link.copied.is_empty() && number > 1) {
             let refresh = self.name("refresh copies of", r, false);
-            // The whole element, so that a copy goes when its source has.
+            // Replaces the whole element, so that a field that its source no longer has disappears.
             let set = doc! { "$set": { format!("{list}.$[one]"): element } };
             let by = doc! { "arrayFilters": [{ format!("one.{key}"): given(other_id) }] };
             let all = doc! { &id_path: given(other_id) };
@@ -291,7 +292,7 @@ impl<'m> Plans<'m> {
         Some(link.script(pattern, jobs, check))
     }
 
-    /// A document for each pair.
+    /// Returns the script for a junction document for each pair.
     fn junction(&self, link: &Link<'m>) -> Option<Script> {
         let r = link.relationship;
         let is_it = Purpose::Junction(r.name.clone());
@@ -301,7 +302,7 @@ impl<'m> Plans<'m> {
         let summary = self.summary(r, link.decision, link.parent);
         let pair = doc! { first: given(&link.parent_id), second: given(&link.child_id) };
         let (add, remove) = (self.name("link", r, false), self.name("unlink", r, false));
-        // Copies beside the pair are taken from the child as it is now (PT-extref.1).
+        // Copies in the junction document are the current values of the child (PT-extref.1).
         let copied = pairs.fields.iter().find(|f| matches!(f.origin, Origin::Copy(_)));
         let copies = |copied: &Planned| doc! { &copied.name: given(picked("found", &link.copied)) };
         let mut inserted = pair.clone();
@@ -494,7 +495,7 @@ impl<'m> Plans<'m> {
         Some(link.script("junction", jobs, check))
     }
 
-    /// In a check: a parent called `root` and some children called `others`.
+    /// Returns lines of a check that create a parent `root` and several children `others`.
     fn ends(&self, link: &Link<'m>, number: u64) -> Vec<String> {
         vec![
             format!("const root = {};", self.made(link.parent)),
@@ -507,7 +508,7 @@ impl<'m> Plans<'m> {
         ]
     }
 
-    /// In a check: what has one parent is held by no second one.
+    /// Returns lines of a check: a child with one parent cannot be linked to a second.
     fn of_one_check(&self, link: &Link<'m>, held: &str, add: &str) -> Vec<String> {
         if !is_one_of_each(link.parent, held) {
             return Vec::new();
@@ -521,7 +522,7 @@ impl<'m> Plans<'m> {
         ]
     }
 
-    /// In a check: copies of a child stay until they are refreshed.
+    /// Returns lines of a check: copies of a child keep their values until they are refreshed.
     fn mirrored(&self, link: &Link<'m>, child: &str, (refresh, copy): (&str, &str)) -> Vec<String> {
         let text = self.text_among(&link.relationship.child, &link.copied);
         text.map_or_else(Vec::new, |text| {

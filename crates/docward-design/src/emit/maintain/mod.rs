@@ -1,5 +1,5 @@
-//! What keeps the patterns of a design true: for each relationship and entity the functions that the
-//! application calls, and the lines that check them in a scratch database.
+//! Generates the functions that keep the patterns of a design correct. Applications call these
+//! functions. The lines of a check test them in a scratch database.
 
 mod archive;
 mod atomic_parent_update;
@@ -28,7 +28,7 @@ use crate::layout::plan::Design;
 pub(crate) use plans::Plans;
 pub use refused::{Refusal, refusals};
 
-/// The scripts of a design, in the order of its relationships and entities.
+/// Returns the scripts of a design, in the order of its relationships and entities.
 pub fn scripts(model: &DesignModel, design: &Design, profile: ProfileName) -> Vec<Script> {
     let plans = Plans::new(model, design, profile);
     let mut found: Vec<Script> = Vec::new();
@@ -48,7 +48,7 @@ pub fn scripts(model: &DesignModel, design: &Design, profile: ProfileName) -> Ve
         let names: Vec<String> = script.jobs.iter().map(|job| job.name.clone()).collect();
         for job in &mut script.jobs {
             plans.keyed_steps(&mut job.steps);
-            // Whoever reads this one should know of the other.
+            // Each of the two functions refers to the other.
             let both = format!("{}InTransaction", job.name);
             if names.contains(&both) {
                 job.does.push_str(&format!(
@@ -106,7 +106,7 @@ mod tests {
         scripts.into_iter().flat_map(|script| script.jobs).collect()
     }
 
-    /// Code without comments and texts.
+    /// Returns code without comments and strings.
     fn code(job: &Job) -> String {
         let text = job.shell();
         let lines = text.lines().filter(|line| {
@@ -121,7 +121,7 @@ mod tests {
         c.is_alphanumeric() || c == '_'
     }
 
-    /// The names in the pattern that begins here: `_id`, `{ _id }`, `(all, one)`.
+    /// Returns the names in the pattern at the start of a text: `_id`, `{ _id }`, `(all, one)`.
     fn names(text: &str) -> impl Iterator<Item = &str> {
         let text = text.trim_start();
         let end = match text.chars().next() {
@@ -133,7 +133,7 @@ mod tests {
         names.filter(|name| !name.is_empty())
     }
 
-    /// Names that a function gives to something on its way.
+    /// Returns the names that a function declares.
     fn declared(code: &str) -> BTreeSet<&str> {
         let mut found = BTreeSet::new();
         for word in ["const ", "let ", "catch "] {
@@ -150,7 +150,7 @@ mod tests {
         found
     }
 
-    /// Names that are called as they are, not as a part of something.
+    /// Returns the names of called functions. Method calls are excluded.
     fn called(code: &str) -> BTreeSet<&str> {
         let calls = code.match_indices('(').map(|(at, _)| {
             let before = &code[..at];
@@ -170,7 +170,8 @@ mod tests {
             help.extend(called(body).into_iter().map(str::to_owned));
         }
         assert!(all.len() > 30 && help.contains("pick"), "{all:?} {help:?}");
-        // Functions that call each other are called like nothing else.
+        // Generated functions have unique names with upper-case letters, so only helper functions
+        // remain.
         help.retain(|name| !name.contains(char::is_uppercase));
         let free: Vec<&String> =
             all.iter().chain(&help).filter(|name| js::parameter(name) == **name).collect();

@@ -1,5 +1,6 @@
-//! Lists of which a few parents have very many (PT-outlier.1): the first page in the parent, the others
-//! beside it. Nothing is appended to a parent that has pages, so that all of them are in order.
+//! The outlier pattern for lists of which a few parents have very many elements (PT-outlier.1). The
+//! first page is in the parent, further pages are separate documents. Elements are appended only to
+//! the last page, so that the order is kept.
 
 use bson::{Bson, Document, doc};
 use docward_model::shell::quote;
@@ -11,21 +12,21 @@ use crate::emit::js::{self, SPREAD, given, member_of};
 use crate::emit::statement::{Job, Method, Statement, Step};
 use crate::layout::collection::CollectionPlan;
 
-/// What the functions speak of.
+/// The parts of the design that the functions use.
 struct Pages<'a, 'm> {
     inside: &'a Inside<'m>,
     /// The collection of the pages.
     pages: &'m CollectionPlan,
-    /// Elements of a page.
+    /// The maximum number of elements of a page.
     most: u64,
-    /// The field of a page with the id of the parent.
+    /// The field of a page with the parent's id.
     held: String,
     /// The field of the parent that says whether there are pages.
     flag: String,
 }
 
 impl<'m> Plans<'m> {
-    /// Functions for a list with pages, and lines that check them.
+    /// Returns the functions for a list with pages, and the lines of their check.
     pub(super) fn pages(
         &self,
         inside: &Inside<'m>,
@@ -66,7 +67,7 @@ impl Pages<'_, '_> {
         doc! { &self.held: given(&self.inside.parent_id) }
     }
 
-    /// The place of a list that is empty while it has room.
+    /// Returns the path of the last possible element. It is missing while the list has room.
     fn last(&self) -> String {
         format!("{}.{}", self.role(), self.most - 1)
     }
@@ -77,7 +78,7 @@ impl Pages<'_, '_> {
         let mut room = by_id(parent_id);
         room.insert(&self.flag, doc! { "$ne": true });
         room.insert(self.last(), doc! { "$exists": false });
-        // Only a parent that is full or has pages has a next page.
+        // A parent needs a next page only if it is full or already has pages.
         let mut full = by_id(parent_id);
         full.insert(
             "$or",
@@ -179,7 +180,7 @@ impl Pages<'_, '_> {
         }
     }
 
-    /// In a check: two pages and a half, what is refused, and several writers.
+    /// Returns lines of a check: two and a half pages, refused calls, and several writers.
     fn filled(&self, made: &str, add: &str, list: &str) -> Vec<String> {
         let (most, many) = (self.most, self.most * 2 + self.most / 2);
         let pages: Vec<String> = (2..)

@@ -1,5 +1,5 @@
-//! What parents keep of children that live elsewhere: it follows when a child changes, and is worked out
-//! again from the children (PT-computed.1).
+//! Counts, sums and previews that parents store about children in other documents. They change when
+//! a child changes, and can be recomputed from the children (PT-computed.1).
 
 use bson::{Bson, Document, doc};
 use docward_model::{Relationship, shell::quote, text};
@@ -16,13 +16,14 @@ use crate::layout::collection::{CollectionPlan, Purpose};
 
 /// How the children of a parent are found.
 pub(super) enum ChildLookup<'m> {
-    /// They hold its id in a field.
+    /// Children store the parent's id in this field.
     Holding(String),
-    /// A collection has pairs, with the parent's id in a field: they are counted.
+    /// Junction documents in this collection store the parent's id in this field. They can only be
+    /// counted.
     Paired(&'m str, &'m str),
 }
 
-/// A parent that keeps something of its children.
+/// A parent with stored data about its children.
 pub(super) struct SummaryMaintenance<'m> {
     relationship: &'m Relationship,
     parent: &'m CollectionPlan,
@@ -32,7 +33,7 @@ pub(super) struct SummaryMaintenance<'m> {
 }
 
 impl<'m> Plans<'m> {
-    /// What the parent of a relationship keeps of children that live elsewhere.
+    /// Returns what the parent of a relationship stores about children in other documents.
     pub(super) fn keeper(
         &self,
         relationship: &'m Relationship,
@@ -57,8 +58,8 @@ impl<'m> Plans<'m> {
             .filter(|keeper| !keeper.summary.is_empty())
     }
 
-    /// The function that changes a child along with what all its parents keep of it. Several relationships
-    /// of a child share it: it stands with the first of them.
+    /// Returns the function that changes a child and the data about it in all its parents.
+    /// Relationships of the same child share this function, which belongs to the first of them.
     pub(super) fn changing(&self, keeper: &SummaryMaintenance<'m>, child_id: &str) -> Option<Job> {
         let r = keeper.relationship;
         let linked = self.layout.linked().filter(|(other, _)| other.child == r.child);
@@ -99,7 +100,8 @@ impl<'m> Plans<'m> {
         })
     }
 
-    /// Steps that give fields of one child other values, unless more follows from one of them.
+    /// Returns steps that change fields of a child. They refuse a change of an id that other stored
+    /// data depends on.
     fn begin_change(&self, child: &str, children: &str, filter: Document) -> Vec<Step> {
         let mut steps = vec![Step::Code(
             "if (Object.keys(changes).length === 0) throw new Error(\"nothing to change\");"
@@ -121,8 +123,9 @@ impl<'m> Plans<'m> {
         steps
     }
 
-    /// In a check: what a parent called `root` keeps of the children that the cursor `all` finds follows a change of
-    /// `some`, and is the same when it is worked out again. `change` writes a call.
+    /// Returns lines of a check for the data that a parent `root` stores about its children. A
+    /// change of `some` updates the data, and a rebuild gives the same result. `all` is a cursor
+    /// over the children, and `change` writes a call.
     pub(super) fn figures_check(
         &self,
         keeper: &SummaryMaintenance<'m>,
@@ -189,7 +192,7 @@ impl<'m> Plans<'m> {
         vec![format!("{{\n{inside}}}")]
     }
 
-    /// Changes of a child that its parent has to follow, over `i`.
+    /// Returns changes of a child that its parent has to follow, as expressions over `i`.
     fn changes(&self, keeper: &SummaryMaintenance<'m>) -> Document {
         let child = &keeper.relationship.child;
         let writes = self.layout.model.writes.iter().flat_map(|write| &write.sets);
@@ -211,8 +214,8 @@ impl<'m> Plans<'m> {
         made
     }
 
-    /// Fields of an entity with an id from which more follows than the id says: what the one it names keeps,
-    /// or a copy beside it.
+    /// Returns the id fields of an entity that other data depends on: figures in the referenced
+    /// document, or a copy beside the id.
     fn ids_with_more(&self, entity: &str) -> Vec<String> {
         let naming = self.layout.naming;
         let linked = self.layout.linked().filter(|(_, decision)| decision.patterns.len() > 1);
@@ -231,12 +234,12 @@ impl<'m> Plans<'m> {
         found
     }
 
-    /// The function that works out again what a parent keeps.
+    /// Returns the function that recomputes what a parent stores.
     pub(super) fn rebuilding(&self, keeper: &SummaryMaintenance<'m>, parent_id: &str) -> Job {
         let SummaryMaintenance { relationship, parent, children, summary, .. } = keeper;
         let mut steps = Vec::new();
         let mut set = Document::new();
-        // A pipeline takes what is given for a path where it looks like one.
+        // In a pipeline, a string argument that begins with `$` would be read as a path.
         let literal = |expression: String| -> Bson {
             if summary.sums.is_empty() {
                 given(expression)
@@ -297,7 +300,7 @@ impl<'m> Plans<'m> {
 }
 
 impl SummaryMaintenance<'_> {
-    /// The field of the children with the parent's id.
+    /// Returns the field of the children with the parent's id.
     fn held(&self) -> Option<&str> {
         match &self.members {
             ChildLookup::Holding(held) => Some(held),
@@ -305,20 +308,20 @@ impl SummaryMaintenance<'_> {
         }
     }
 
-    /// Names what the preview of a parent is to show `shown`; the id is an expression.
+    /// Returns code that assigns the current preview of a parent to `shown`. `id` is an expression.
     fn shown(&self, id: &str) -> String {
         let Some((preview, held)) = self.summary.preview.as_ref().zip(self.held()) else {
             return String::new();
         };
         let (number, by) = (preview.newest as i32, preview.by);
         let filter = doc! { held: given(id) };
-        // Of those of one moment the newer id stands first.
+        // If two children have the same time, the newer id comes first.
         let order = newest_first(by);
         let mut first = String::new();
         let mut these = filter.clone();
         if by != "_id" {
-            // The index has no ids behind the moment, so what is of the last moment that is shown is found first,
-            // and only those are sorted.
+            // The index does not contain ids after the time. The code therefore finds the oldest
+            // time in the preview first, and sorts only the children from that time on.
             let find = [filter.into(), doc! { by: 1 }.into()];
             let edge = Statement::new(&self.children.name, Method::Find, find);
             let edge = edge.then("sort", doc! { by: -1 }).then("skip", number - 1).then("limit", 1);
@@ -338,7 +341,7 @@ impl SummaryMaintenance<'_> {
         )
     }
 
-    /// What the parent keeps of a child called `found`, now called `next`.
+    /// Returns steps that update the parent after the child `found` has become `next`.
     fn follow(&self) -> Vec<Step> {
         let Some(held) = self.held() else { return Vec::new() };
         let id = member_of("found", held);
@@ -347,7 +350,7 @@ impl SummaryMaintenance<'_> {
         sums.into_iter().chain(self.shown_again(&id)).collect()
     }
 
-    /// Brings the preview of a parent up to date; `id` is an expression.
+    /// Returns steps that update the preview of a parent. `id` is an expression.
     fn shown_again(&self, id: &str) -> Vec<Step> {
         let Some(preview) = &self.summary.preview else { return Vec::new() };
         let parents = self.parent.name.as_str();
@@ -373,19 +376,21 @@ impl SummaryMaintenance<'_> {
         ]
     }
 
-    /// Whether the preview of a parent is filled again when a child goes: where whoever adds one reckons with
-    /// finding it there already.
+    /// Whether removing a child refills the preview of its parent. In that case, adding a child
+    /// must expect that the preview already contains it.
     fn refills(&self) -> bool {
         self.summary.preview.is_some() && self.summary.follows
     }
 
-    /// Fills the preview of a parent that a child is taken away from; `id` is an expression.
+    /// Returns steps that refill the preview of a parent after a child is removed. `id` is an
+    /// expression.
     pub(super) fn refilled(&self, id: &str) -> Vec<Step> {
         if self.refills() { self.shown_again(id) } else { Vec::new() }
     }
 }
 
-/// The newest by a field first, and of those of one moment the newer id.
+/// Returns an order that puts the newest children first. If two have the same time, the newer id
+/// comes first.
 fn newest_first(by: &str) -> Document {
     let mut order = doc! { by: -1 };
     order.insert("_id", -1);

@@ -1,4 +1,4 @@
-//! What all functions of a design are made of.
+//! Helpers for all generated functions of a design.
 
 use bson::{Bson, Document, doc};
 use docward_model::{BsonType, DesignModel, Entity, ProfileName, Relationship, shell::quote};
@@ -13,7 +13,7 @@ use crate::layout::collection::{CollectionPlan, Purpose};
 use crate::layout::fields::Layout;
 use crate::layout::plan::Design;
 
-/// A design with what is needed to speak of its parts.
+/// A design, and the data that functions need.
 pub(crate) struct Plans<'m> {
     pub(crate) layout: Layout<'m>,
     pub(crate) design: &'m Design,
@@ -30,7 +30,8 @@ impl<'m> Plans<'m> {
         Self { layout, design }
     }
 
-    /// The shard key of a collection that a server would look for in filters: those before 7.1 do.
+    /// Returns the shard key that filters on a collection must contain. Servers from 7.1 on do not
+    /// need it.
     pub(crate) fn key_of(&self, collection: &str) -> &'m [(String, bool)] {
         let found = self.design.collections.iter().find(|c| c.name == collection);
         let is_asked = self.layout.model.deployment.server < (7, 1);
@@ -38,7 +39,8 @@ impl<'m> Plans<'m> {
         plan.map_or(&[], |plan| plan.key.fields.as_slice())
     }
 
-    /// Lets statements find their document on a sharded cluster, or says where one does not.
+    /// Adds the shard key to statements that need it to find their document. Adds a note if that is
+    /// not possible.
     pub(super) fn keyed_steps(&self, steps: &mut Vec<Step>) {
         for mut step in std::mem::take(steps) {
             match &mut step {
@@ -64,7 +66,7 @@ impl<'m> Plans<'m> {
         }
     }
 
-    /// The collection of an entity's own documents.
+    /// Returns the collection with an entity's documents.
     pub(crate) fn home(&self, entity: &str) -> Option<&'m CollectionPlan> {
         self.design.collections.iter().find(|collection| {
             collection.entity == entity
@@ -75,13 +77,13 @@ impl<'m> Plans<'m> {
         })
     }
 
-    /// The collection of an entity that has documents of its own.
+    /// Returns the collection of an entity with separate documents.
     pub(super) fn own(&self, entity: &str) -> Option<&'m CollectionPlan> {
         self.home(entity).filter(|home| home.purpose == Purpose::Entity)
     }
 
-    /// Whether another relationship calls its children the same, so that names need the parent. Those of a
-    /// tree are called like their entity.
+    /// Whether another relationship has the same role, so that names must contain the parent. In a
+    /// tree, the entity's name is used as the role.
     fn is_ambiguous(&self, relationship: &Relationship) -> bool {
         let one = self.layout.naming.singular(relationship.role());
         self.layout.model.relationships.iter().any(|other| {
@@ -90,7 +92,8 @@ impl<'m> Plans<'m> {
         })
     }
 
-    /// `addComment`, or `addPostComment` where several parents have comments.
+    /// Returns the name of a function: `addComment`, or `addPostComment` if several parents have
+    /// comments.
     pub(crate) fn name(&self, verb: &str, relationship: &Relationship, many: bool) -> String {
         let role = if many {
             relationship.role().to_owned()
@@ -108,13 +111,13 @@ impl<'m> Plans<'m> {
         Maker { model: self.layout.model, fresh }
     }
 
-    /// An expression that makes a new document of a collection, in checks.
+    /// Returns an expression that creates a new document of a collection in a check.
     pub(crate) fn made(&self, collection: &CollectionPlan) -> String {
         format!("make[{}]()", quote(&collection.name))
     }
 
-    /// A child as an application sends it, for a check: with copies beside its references, which functions
-    /// that fetch them take out again.
+    /// Returns a child as an application would send it, for a check. It has copies beside its
+    /// references; functions that look up the copies remove them.
     pub(crate) fn sample(
         &self,
         child: &'m Entity,
@@ -130,7 +133,7 @@ impl<'m> Plans<'m> {
             let home = self.own(&child.name);
             let unique = child.field(&field.name).is_some_and(|f| f.unique)
                 || home.is_some_and(|home| is_one_of_each(home, &field.name));
-            // A list of ids begins empty, and of those there may be many.
+            // A list of ids begins empty, and many documents may have an empty list.
             let is_fixed = field.kind == BsonType::Array || !field.values.is_empty();
             if is_fixed || !(unique || varied.contains(&field.name.as_str())) {
                 continue;
@@ -141,7 +144,7 @@ impl<'m> Plans<'m> {
     }
 }
 
-/// Whether a unique index says that no two documents have the same in a field.
+/// Whether a unique index covers exactly this field.
 pub(crate) fn is_one_of_each(collection: &CollectionPlan, field: &str) -> bool {
     let alone = |keys: &[(String, bool)]| matches!(keys, [(key, _)] if key == field);
     collection.indexes.iter().any(|index| index.unique && alone(&index.keys))
@@ -160,7 +163,8 @@ pub(crate) fn varies(field: &Planned) -> bool {
     )
 }
 
-/// An expression over `i` that differs from call to call; what must be unique does so for good.
+/// Returns an expression over `i` that differs from call to call. A unique field gets values that
+/// never repeat.
 pub(crate) fn vary(field: &Planned, unique: bool, day: i64) -> String {
     let number = if unique { "unique()" } else { "i" };
     match field.kind {
@@ -177,16 +181,16 @@ pub(crate) fn vary(field: &Planned, unique: bool, day: i64) -> String {
     }
 }
 
-/// A document that is still as it was read, whoever writes meanwhile.
+/// Returns a filter that matches a document only while it is unchanged since it was read.
 pub(crate) fn unchanged(id: &str, read: &str) -> Document {
     doc! {
         "_id": given(id),
-        // 4.4 does not take `$eq` here.
+        // MongoDB 4.4 does not accept `$eq` here.
         "$expr": { "$in": ["$$ROOT", [{ "$literal": given(read) }]] },
     }
 }
 
-/// Refuses when nothing was matched.
+/// Returns a step that fails if nothing was matched.
 pub(crate) fn unless_matched(what: &str) -> Step {
     Step::Code(format!(
         "if (done.matchedCount === 0) throw new Error({});",
@@ -194,39 +198,39 @@ pub(crate) fn unless_matched(what: &str) -> Step {
     ))
 }
 
-/// `pick(comment, ["text", "createTime"])`.
+/// Returns code such as `pick(comment, ["text", "createTime"])`.
 pub(crate) fn picked(from: &str, fields: &[&str]) -> String {
     let list: Vec<String> = fields.iter().map(|field| quote(field)).collect();
     format!("pick({from}, [{}])", list.join(", "))
 }
 
-/// A factory for checks: `(i) => ({ … })`.
+/// Returns a factory for checks: `(i) => ({ … })`.
 pub(crate) fn factory(document: &Document) -> String {
     format!("(i) => ({})", js::object(document, 2))
 }
 
-/// A filter for the document of an id.
+/// Returns a filter by `_id`.
 pub(super) fn by_id(id: impl Into<String>) -> Document {
     doc! { "_id": given(id) }
 }
 
-/// Changes the document of an id.
+/// Returns an update of the document with an id.
 pub(super) fn update(collection: &CollectionPlan, id: &str, update: impl Into<Bson>) -> Statement {
     Statement::update(&collection.name, by_id(id), update)
 }
 
-/// A document by a filter, with the fields wanted.
+/// Returns a statement that finds a document with the given fields.
 pub(super) fn one(collection: &str, filter: &Document, fields: &[&str]) -> Statement {
     let projection: Document = fields.iter().map(|field| ((*field).to_owned(), 1.into())).collect();
     Statement::new(collection, Method::FindOne, [filter.clone().into(), projection.into()])
 }
 
-/// Whether a document is there.
+/// Returns a statement that tests whether a document exists.
 pub(super) fn found(collection: &str, filter: Document) -> Statement {
     Statement::new(collection, Method::FindOne, [filter.into(), doc! { "_id": 1 }.into()])
 }
 
-/// Refuses when a document was not found.
+/// Returns a step that fails if a document was not found.
 pub(super) fn missing(name: &str, what: &str) -> Step {
     Step::Code(format!(
         "if ({name} === null) throw new Error({});",
@@ -234,17 +238,17 @@ pub(super) fn missing(name: &str, what: &str) -> Step {
     ))
 }
 
-/// The value at a path of an object: `parent.profile`.
+/// Returns the expression for a path in an object: `parent.profile`.
 pub(super) fn at(object: &str, path: &str) -> String {
     path.split('.').fold(object.to_owned(), |at, part| member_of(&at, part))
 }
 
-/// In a check: the document called `root` as it is now.
+/// Returns an expression for the current document with the id of `root`, for a check.
 pub(super) fn root_in(collection: &str) -> String {
     format!("at.getCollection({}).findOne({{ _id: root._id }})", quote(collection))
 }
 
-/// In a check: looks at it.
+/// Returns a line of a check that reads that document.
 pub(super) fn now(collection: &str) -> String {
     format!("const now = {};", root_in(collection))
 }

@@ -1,4 +1,4 @@
-//! Combinations of patterns that no functions are written for: each is told with one sentence.
+//! Combinations of patterns without generated functions. Each is reported with one sentence.
 
 use docward_model::{DesignModel, DesignWrite, ProfileName, Relationship};
 
@@ -9,16 +9,16 @@ use crate::declared::field_plan::{Origin, Planned};
 use crate::layout::collection::{CollectionPlan, Purpose};
 use crate::layout::plan::Design;
 
-/// A relationship whose functions are not generated.
+/// A relationship without generated functions.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refusal {
-    /// Its name.
+    /// The name of the relationship.
     pub relationship: String,
     /// What is not generated, and why.
     pub sentence: String,
 }
 
-/// All of a design, in the order of its relationships.
+/// Returns all refusals of a design, in the order of its relationships.
 pub fn refusals(model: &DesignModel, design: &Design, profile: ProfileName) -> Vec<Refusal> {
     let plans = Plans::new(model, design, profile);
     let linked = plans.layout.linked();
@@ -30,7 +30,7 @@ pub fn refusals(model: &DesignModel, design: &Design, profile: ProfileName) -> V
 }
 
 impl<'m> Plans<'m> {
-    /// Why no functions are written for a relationship.
+    /// Returns why no functions are generated for a relationship.
     pub(super) fn refused(&self, r: &'m Relationship, decision: &Decision) -> Option<String> {
         let why = match decision.patterns.first()? {
             Pattern::Embedded => self.refused_inside(r, decision)?,
@@ -127,7 +127,7 @@ impl<'m> Plans<'m> {
         }
         let is_pair = decision.patterns.first() == Some(&Pattern::Junction);
         let is_more = |pattern: &Pattern| match pattern {
-            // Pairs are counted, and nothing else is kept of them.
+            // Junction documents can be counted, but support no sums.
             Pattern::Computed { sums, .. } => !is_pair || !sums.is_empty(),
             pattern => pattern.is_summary(),
         };
@@ -143,7 +143,7 @@ impl<'m> Plans<'m> {
         })
     }
 
-    /// The collection of overflow pages of a relationship.
+    /// Returns the collection of overflow pages of a relationship.
     pub(super) fn pages_of(&self, r: &Relationship) -> Option<&'m CollectionPlan> {
         let pages = Purpose::Overflow(r.name.clone());
         self.design.collections.iter().find(|collection| collection.purpose == pages)

@@ -16,7 +16,7 @@ use super::bucket_corrections::{Packed, length, series_fields};
 use super::plans::{Plans, factory, picked};
 
 impl<'m> Plans<'m> {
-    /// Readings put together by hand.
+    /// Returns the script for buckets that the application writes.
     pub(super) fn bucket(&self, entity: &'m Entity, bucket: &Bucket) -> Option<Script> {
         let home = self.home(&entity.name)?;
         let reading = js::parameter(&self.layout.naming.singular(&entity.name));
@@ -259,7 +259,7 @@ impl<'m> Plans<'m> {
         }
     }
 
-    /// Readings in a collection of the server's own kind.
+    /// Returns the script for a native time series.
     pub(super) fn time_series(&self, entity: &'m Entity) -> Option<Script> {
         let home = self.home(&entity.name)?;
         let Purpose::TimeSeries { time, meta, .. } = &home.purpose else { return None };
@@ -271,7 +271,8 @@ impl<'m> Plans<'m> {
             Method::InsertMany,
             [given(&readings), doc! { "ordered": false }.into()],
         );
-        // Whole objects are equal only with their fields in the order that the server gave them.
+        // The server compares whole objects including the order of their fields, so the order must
+        // match the stored one.
         let inside = home.fields.iter().find(|field| field.name == *meta);
         let parts = inside.map(|field| field.fields.as_slice()).unwrap_or_default();
         let mut filter = Document::new();

@@ -1,5 +1,5 @@
-//! What a parent keeps of children that live elsewhere: the newest few, a count, sums and averages. One
-//! statement changes all of it, so that readers never see a half.
+//! Data that a parent stores about children in other documents: the newest few, a count, sums and
+//! averages. One statement changes all of it, so that readers never see a partial update.
 
 use bson::{Bson, Document, doc};
 use docward_model::{BsonType, Relationship};
@@ -11,14 +11,15 @@ use crate::declared::field_plan::{Origin, Planned};
 use crate::emit::js::{SPREAD, given, member_of};
 use crate::layout::collection::CollectionPlan;
 
-/// What is kept in a parent.
+/// The data that a parent stores.
 pub(super) struct Summary<'m> {
     pub(super) preview: Option<Preview<'m>>,
     /// The field of the count.
     pub(super) count: Option<String>,
     pub(super) sums: Vec<Sum<'m>>,
     pub(super) clauses: Vec<&'static str>,
-    /// Whether the preview is also brought up to date from the documents, when one of them changes or goes.
+    /// Whether the preview is also refilled from the documents when one of them changes or is
+    /// removed.
     pub(super) follows: bool,
 }
 
@@ -26,23 +27,23 @@ pub(super) struct Summary<'m> {
 pub(super) struct Preview<'m> {
     /// The field of the list.
     pub(super) name: String,
-    /// Its length.
+    /// The number of children.
     pub(super) newest: u64,
-    /// What it is sorted by.
+    /// The sort field of the child.
     pub(super) by: &'m str,
-    /// The name of the child's id in it.
+    /// The name of the child's id in the list.
     pub(super) key: &'m str,
-    /// The fields of the child that it shows.
+    /// The fields of the child in the preview.
     pub(super) shown: Vec<&'m str>,
 }
 
 impl Preview<'_> {
-    /// The field of an element that it is sorted by: the id of a child has a name of its own there.
+    /// Returns the sort field of an element. The id of a child has another name in the list.
     fn order(&self) -> &str {
         if self.by == "_id" { self.key } else { self.by }
     }
 
-    /// An element: the child's id, and the fields that are shown.
+    /// Returns an element: the child's id and the shown fields.
     pub(super) fn element(&self, id: &str, child: &str) -> Document {
         doc! { self.key: given(id), SPREAD: given(picked(child, &self.shown)) }
     }
@@ -52,17 +53,17 @@ impl Preview<'_> {
 pub(super) struct Sum<'m> {
     /// The field of a child.
     pub(super) field: &'m str,
-    /// The fields of the parent with the sum, and with the average.
+    /// The fields of the parent with the sum and the average.
     pub(super) sum: String,
     average: String,
-    /// The field with the number of children that have it, where not all do.
+    /// The field with the number of children that have the summed field, if some lack it.
     pub(super) having: Option<String>,
-    /// The sum of nothing, of the type of the sum.
+    /// The sum without children, in the type of the sum.
     zero: Bson,
 }
 
 impl<'m> Plans<'m> {
-    /// What a parent keeps of a relationship.
+    /// Returns what a parent stores for a relationship.
     pub(super) fn summary(
         &self,
         relationship: &'m Relationship,
@@ -96,7 +97,7 @@ impl<'m> Plans<'m> {
                 _ => {}
             }
         }
-        // Whoever takes one away fills the preview again, from documents that were written before it.
+        // A removed child leaves a gap in the preview, which is refilled from the documents.
         let mut writes = self.layout.model.writes.iter();
         found.follows = found.preview.is_some()
             && (self.is_changed(&relationship.child, &found)
@@ -118,8 +119,8 @@ impl<'m> Plans<'m> {
         }
     }
 
-    /// Whether a declared write changes what a parent keeps: it sets such a field, or does not say what it
-    /// sets.
+    /// Whether a declared write changes the stored data. An update without declared fields may
+    /// change any field.
     pub(super) fn is_changed(&self, child: &str, summary: &Summary<'_>) -> bool {
         let kept = |field: &str| {
             summary.sums.iter().any(|sum| sum.field == field)
@@ -136,18 +137,19 @@ impl<'m> Plans<'m> {
     }
 }
 
-/// Whether an expression has a value.
+/// Returns an expression that is true if another one has a value.
 fn is_given(value: impl Into<Bson>) -> Document {
     doc! { "$ne": [{ "$ifNull": [value.into(), Bson::Null] }, Bson::Null] }
 }
 
-/// A figure of a parent that may not have it yet.
+/// Returns the stored figure of a parent, or the default if it is missing.
 fn before(name: &str, zero: Bson) -> Document {
     doc! { "$ifNull": [format!("${name}"), zero] }
 }
 
 impl Sum<'_> {
-    /// A total that the server works out. Of nothing it makes an int, which is no decimal.
+    /// Returns a total that the server computes, in the type of the sum. An empty total would be an
+    /// int even if the sum is a decimal.
     pub(super) fn typed(&self, total: impl Into<Bson>) -> Bson {
         match &self.zero {
             zero @ Bson::Decimal128(_) => doc! { "$add": [zero.clone(), total.into()] }.into(),
@@ -155,7 +157,8 @@ impl Sum<'_> {
         }
     }
 
-    /// Lines of a check: sum and average are those of a list; `read` reads a field of the parent.
+    /// Returns lines of a check that compare sum and average with those of a list. `read` reads a
+    /// field of the parent.
     pub(super) fn holds(&self, list: &str, read: impl Fn(&str) -> String) -> [String; 2] {
         let value = member_of("one", self.field);
         let total = format!("{list}.reduce((sum, one) => sum + Number({value} ?? 0), 0)");
@@ -185,12 +188,12 @@ impl Summary<'_> {
         self.preview.is_none() && self.count.is_none() && self.sums.is_empty()
     }
 
-    /// The update of the parent when a child comes; `child` and `id` are expressions.
+    /// Returns the update of the parent when a child is added. `child` and `id` are expressions.
     pub(super) fn arrival(&self, child: &str, id: &str) -> Bson {
         if self.sums.is_empty() && !self.follows {
             let mut update = Document::new();
             if let Some(preview) = &self.preview {
-                // Of those of one moment the newer id stands first.
+                // If two children have the same time, the newer id comes first.
                 let mut order = doc! { preview.order(): -1 };
                 order.insert(preview.key, -1);
                 let push = doc! {
@@ -208,8 +211,8 @@ impl Summary<'_> {
         let mut set = self.added(child, 1);
         if let Some(preview) = &self.preview {
             let Preview { name, newest, by, key, .. } = preview;
-            // The list is sorted, so the new one goes behind those that are newer. It may be there already,
-            // where somebody else has brought the preview up to date.
+            // The list is sorted, so the new child is placed after newer ones. It may already be in
+            // the list if another client has refilled the preview.
             let list = doc! { "$ifNull": [format!("${name}"), []] };
             let other = doc! { "$ne": [format!("$$this.{key}"), { "$literal": given(id) }] };
             let value = if *by == "_id" { id.to_owned() } else { member_of(child, by) };
@@ -235,7 +238,7 @@ impl Summary<'_> {
         self.stages([set])
     }
 
-    /// The update of the parent when a child goes.
+    /// Returns the update of the parent when a child is removed.
     pub(super) fn departure(&self, child: &str, id: &str) -> Bson {
         if self.sums.is_empty() {
             let mut update = Document::new();
@@ -256,7 +259,7 @@ impl Summary<'_> {
         self.stages([set])
     }
 
-    /// The update of the sums in the parent when a child becomes another.
+    /// Returns the update of the parent's sums when a child changes.
     pub(super) fn exchange(&self, old: &str, new: &str) -> Bson {
         let mut set = Document::new();
         for Sum { field, sum, having, zero, .. } in &self.sums {
@@ -273,13 +276,13 @@ impl Summary<'_> {
         self.stages([set])
     }
 
-    /// A pipeline that sets all of this, one after the other, and then the averages.
+    /// Returns a pipeline that runs these sets in order and then computes the averages.
     pub(super) fn stages(&self, sets: impl IntoIterator<Item = Document>) -> Bson {
         let all = sets.into_iter().chain([self.averages()]).filter(|set| !set.is_empty());
         all.map(|set| Bson::from(doc! { "$set": set })).collect::<Vec<_>>().into()
     }
 
-    /// What a `$group` works out of children: `sum price`, `having price`.
+    /// Returns the fields of a `$group` stage over children: `sum price`, `having price`.
     pub(super) fn grouped(&self) -> Document {
         let mut group = Document::new();
         for Sum { field, having, .. } in &self.sums {
@@ -293,15 +296,16 @@ impl Summary<'_> {
         group
     }
 
-    /// Count and sums with one child more or less.
+    /// Returns count and sums after adding or removing a child.
     fn added(&self, child: &str, sign: i32) -> Document {
         let mut set = Document::new();
         if let Some(count) = &self.count {
             set.insert(count, doc! { "$add": [before(count, 0.into()), sign] });
         }
         for Sum { field, sum, having, zero, .. } in &self.sums {
-            // What an application sends is a value, even when it looks like the path of a field.
-            // One without the field adds nothing; added as it is, it would make the whole sum null.
+            // A string from the application is a value, even if it looks like a field path. A child
+            // without the field must add nothing, because adding null would make the whole sum
+            // null.
             let literal = doc! { "$literal": given(member_of(child, field)) };
             let value = doc! { "$ifNull": [literal.clone(), 0] };
             let operator = if sign > 0 { "$add" } else { "$subtract" };
@@ -314,7 +318,7 @@ impl Summary<'_> {
         set
     }
 
-    /// Averages out of sums and the count; of nothing there is none.
+    /// Returns the averages of sums. They are missing for a parent without children.
     fn averages(&self) -> Document {
         let mut set = Document::new();
         for Sum { sum, average, having, .. } in &self.sums {
@@ -326,7 +330,7 @@ impl Summary<'_> {
         set
     }
 
-    /// What is said about it.
+    /// Returns a note about the stored data.
     pub(super) fn words(&self) -> String {
         let mut said = Vec::new();
         if let Some(preview) = &self.preview {

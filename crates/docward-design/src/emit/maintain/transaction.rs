@@ -1,4 +1,5 @@
-//! Parent and children that change together in two documents: both are written in one transaction (CK-10).
+//! Changes of parent and child that must be atomic but are in two documents. Both are written in
+//! one transaction (CK-10).
 
 use bson::doc;
 use docward_model::{BsonType, DesignWrite, Relationship, shell::quote};
@@ -20,7 +21,7 @@ pub(super) enum Act {
 }
 
 impl Act {
-    /// Whether a write does so to the children of a relationship whose parent stays.
+    /// Whether a write does this to the children of a relationship and keeps the parent.
     pub(super) fn is_done_by(self, write: &DesignWrite, r: &Relationship) -> bool {
         let does = match self {
             Self::Adds => &write.inserts,
@@ -32,11 +33,11 @@ impl Act {
     }
 }
 
-/// In a check: the code that a child is refused with, and a call that has such a child.
+/// For a check: the error code for an invalid child, and a call with such a child.
 pub(super) type Bad<'c> = (&'c str, &'c dyn Fn(&str) -> String);
 
 impl<'m> Plans<'m> {
-    /// Declared writes that change parent and child as a whole.
+    /// Returns the declared writes that change parent and child atomically.
     pub(super) fn atomic(
         &self,
         r: &'m Relationship,
@@ -45,7 +46,7 @@ impl<'m> Plans<'m> {
         writes.filter(|write| write.atomic && write.touches(&r.parent) && write.touches(&r.child))
     }
 
-    /// Whether a parent that is there is changed along with one that comes.
+    /// Whether an existing parent changes together with an added child.
     pub(super) fn adds_both(&self, r: &'m Relationship, decision: &Decision) -> bool {
         let makes_both = |write: &DesignWrite| {
             write.inserts.contains(&r.parent) && write.inserts.contains(&r.child)
@@ -54,7 +55,7 @@ impl<'m> Plans<'m> {
         decision.needs_transaction && (r.invariant.is_some() || writes.next().is_some())
     }
 
-    /// Whether a parent that stays is changed along with one that goes.
+    /// Whether a remaining parent changes together with a removed child.
     pub(super) fn removes_both(&self, r: &'m Relationship, decision: &Decision) -> bool {
         let goes = |write: &DesignWrite| {
             write.deletes.contains(&r.child) && !write.deletes.contains(&r.parent)
@@ -62,14 +63,15 @@ impl<'m> Plans<'m> {
         decision.needs_transaction && (r.invariant.is_some() || self.atomic(r).any(goes))
     }
 
-    /// The parameter for the change of one end.
+    /// Returns the name of the parameter for the change of one end.
     pub(super) fn update_of(entity: &str, taken: &[String]) -> String {
         let name = js::parameter(&format!("{entity} update"));
         if taken.contains(&name) { format!("{name}_") } else { name }
     }
 
-    /// A function and a change of the parent in one transaction. `read` is code that finds a child that goes: what
-    /// the parent loses with it is known in the transaction only.
+    /// Returns a function that changes a child and its parent in one transaction. `read` is code
+    /// that finds the removed child, because only the transaction knows what the parent loses with
+    /// it.
     pub(super) fn with_parent(
         &self,
         r: &'m Relationship,
@@ -138,7 +140,8 @@ impl<'m> Plans<'m> {
         }
     }
 
-    /// A field of the parent that a check changes: one that a declared write sets, or any that may be set.
+    /// Returns a field of the parent that a check changes: one that a declared write sets, or any
+    /// suitable one.
     fn checked_field(
         &self,
         r: &'m Relationship,
@@ -160,8 +163,9 @@ impl<'m> Plans<'m> {
         set.next().or_else(|| parent.fields.iter().find(is_fit))
     }
 
-    /// In a check: both documents are written, and an error in one undoes both. `call` writes a call with a
-    /// change of the parent, `bad` one whose child is refused with a code; `count` counts the children.
+    /// Returns lines of a check: both documents are written, and an error in one undoes both.
+    /// `call` writes a call with a change of the parent. `bad` writes a call with an invalid child
+    /// and gives its error code. `count` counts the children.
     pub(super) fn both_check(
         &self,
         r: &'m Relationship,
@@ -179,7 +183,7 @@ impl<'m> Plans<'m> {
         all
     }
 
-    /// The same, whatever does both.
+    /// Returns the same lines for any mechanism that changes both.
     pub(super) fn both_lines(
         &self,
         r: &'m Relationship,
@@ -196,7 +200,7 @@ impl<'m> Plans<'m> {
                 format!("[{}].find((one) => one !== {read})", all.join(", "))
             }
             (BsonType::Bool, _) => format!("!{read}"),
-            // A whole number that no document of the check has.
+            // An integer that no other document of the check has.
             (BsonType::Int | BsonType::Long, _) => "1000000 + unique()".to_owned(),
             (BsonType::Double, _) => "1000000.5 + unique()".to_owned(),
             (BsonType::Decimal, _) => "NumberDecimal(`${1000000 + unique()}.25`)".to_owned(),
@@ -234,7 +238,7 @@ impl<'m> Plans<'m> {
     }
 }
 
-/// In a check: an update that sets a field.
+/// Returns an update that sets a field, for a check.
 fn setting(path: &str, value: &str) -> String {
     js::object(&doc! { "$set": { path: given(value) } }, 0)
 }

@@ -1,4 +1,4 @@
-//! Entities above and below each other: each holds the id of the one above it and the ids of all above.
+//! The tree pattern: each document stores the id of its parent and the ids of all its ancestors.
 
 use bson::{Bson, doc};
 use docward_model::Relationship;
@@ -67,7 +67,8 @@ impl<'m> Plans<'m> {
             clauses: vec!["PT-ref.1"],
             steps: vec![Step::Return(Statement::find(nodes, filter))],
         };
-        // What is above the moved one is replaced; the way from it down to each stays.
+        // The move replaces the ancestors of the moved document. The path from there down to each
+        // descendant stays the same.
         let from = doc! { "$indexOfArray": ["$ancestors", { "$literal": given(id) }] };
         let rest =
             doc! { "$slice": ["$ancestors", from, { "$max": [1, { "$size": "$ancestors" }] }] };
@@ -76,7 +77,7 @@ impl<'m> Plans<'m> {
         let top = js::object(&doc! { "$set": { "ancestors": [] }, "$unset": { &held: "" } }, 0);
         let put =
             js::object(&doc! { "$set": { &held: given(above), "ancestors": given("above") } }, 0);
-        // Nothing is written that the validator would refuse half-way.
+        // The depth is checked first, because the validator could otherwise refuse a write halfway.
         let most = doc! { "$max": { "$size": "$ancestors" } };
         let deepest: Vec<Bson> = vec![
             doc! { "$match": { "ancestors": given(id) } }.into(),

@@ -1,5 +1,5 @@
-//! Indexes that keep something true, whoever reads: what is unique stays so (GC-37), what is old goes (DP-2), and
-//! what has an old shape is found.
+//! Indexes that enforce rules and do not serve reads. They keep values unique (GC-37), expire old
+//! documents (DP-2), and find documents with an old shape.
 
 use docward_model::{BsonType, Entity, EntityField};
 
@@ -13,21 +13,23 @@ use crate::model_file::quantity;
 
 use super::{IndexPlan, Partial};
 
-/// What no two documents share.
+/// Adds the unique indexes of a collection.
 pub(super) fn unique(layout: &Layout<'_>, collection: &CollectionPlan, found: &mut Vec<IndexPlan>) {
     if matches!(collection.purpose, Purpose::TimeSeries { .. }) {
         return;
     }
     if let Purpose::Bucket(bucket) = &collection.purpose {
-        // The append finds its bucket by series, period and room left (PT-bucket.4). Of two writers that
-        // open a bucket at the same time one is refused and appends to the other's (GC-37).
+        // An append finds its bucket by series, period and free space (PT-bucket.4). If two writers
+        // open a bucket at the same time, one is refused and appends to the bucket of the other
+        // (GC-37).
         let by_count = matches!(bucket.window, Window::Events(_));
         let keys: Vec<(String, bool)> = collection
             .fields
             .iter()
             .take_while(|field| field.name != "count")
             .filter(|field| field.name != "_id")
-            // Buckets that end by their number begin with whatever comes first.
+            // Buckets that end by number start with any reading, so their period is not part of the
+            // key.
             .filter(|field| !(by_count && field.origin == Origin::Pattern("bucket")))
             .map(|field| (field.name.clone(), false))
             .collect();
@@ -39,11 +41,11 @@ pub(super) fn unique(layout: &Layout<'_>, collection: &CollectionPlan, found: &m
     let Some(entity) = layout.model.entity(&collection.entity) else { return };
     for field in entity.fields.iter().filter(|field| field.unique) {
         let mut index = one_of_each(entity, &field.name, field.name.clone());
-        // Documents without it do not share a value.
+        // Documents without the field must not conflict.
         index.only = (!field.required).then(|| Partial::Present(field.name.clone()));
         found.push(index);
     }
-    // Documents of other kinds do not have it.
+    // Documents of other kinds lack the field.
     for variant in &entity.variants {
         for field in variant.fields.iter().filter(|field| field.unique) {
             let mut index = one_of_each(entity, &field.name, field.name.clone());
@@ -56,7 +58,7 @@ pub(super) fn unique(layout: &Layout<'_>, collection: &CollectionPlan, found: &m
     unique_inside(layout, &collection.fields, "", false, found);
 }
 
-/// What is left of older shapes is found without a look at the others.
+/// Adds an index that finds documents of older shapes directly.
 pub(super) fn by_shape(
     layout: &Layout<'_>,
     collection: &CollectionPlan,
@@ -78,7 +80,7 @@ fn one_of_each(entity: &Entity, field: &str, path: String) -> IndexPlan {
     IndexPlan { unique: true, ..IndexPlan::on(vec![(path, false)], serves) }
 }
 
-/// What is unique stays so inside a parent.
+/// Adds the unique indexes on embedded fields.
 pub(super) fn unique_inside(
     layout: &Layout<'_>,
     fields: &[Planned],
@@ -89,12 +91,12 @@ pub(super) fn unique_inside(
     for field in fields {
         let Origin::Embedded(relationship) = &field.origin else { continue };
         let relationship = layout.model.relationship(relationship);
-        // Of what is shared every parent has a copy, with the same value.
+        // Several parents may have copies of a shared child with the same value.
         let Some(relationship) = relationship.filter(|r| !r.is_shared()) else { continue };
         let Some(child) = layout.model.entity(&relationship.child) else { continue };
         let path = format!("{above}{}.", field.name);
-        // Every element has a key, also one without the field, and an empty list in a list has one too: two
-        // of those would be refused.
+        // An element without the field still has an index key, and so does an empty nested list.
+        // Two of them would conflict.
         let here = field.kind == BsonType::Array;
         let can_hold = |field: &&EntityField| field.required || !here;
         let unique = child.fields.iter().filter(|field| field.unique && !in_list);
@@ -115,7 +117,8 @@ pub(super) fn unique_inside(
     }
 }
 
-/// What is kept for a time goes by itself. Time series have an option for it instead.
+/// Adds an index that expires documents after their retention. A time series has a collection
+/// option for this instead.
 pub(super) fn expiry(layout: &Layout<'_>, collection: &CollectionPlan, found: &mut Vec<IndexPlan>) {
     let (
         Some(days),
@@ -142,7 +145,7 @@ pub(super) fn expiry(layout: &Layout<'_>, collection: &CollectionPlan, found: &m
     found.push(IndexPlan { expire_after: Some(quantity::seconds(days) + longer), ..index });
 }
 
-/// What has grown cold is found by its date.
+/// Adds an index on the date by which documents are archived.
 pub(super) fn by_age(layout: &Layout<'_>, collection: &CollectionPlan, found: &mut Vec<IndexPlan>) {
     let is_archived = collection.cold_days.is_some();
     let entity = layout.model.entity(&collection.entity).filter(|_| is_archived);

@@ -1,4 +1,5 @@
-//! Indexes by the ids that documents hold: children by that of their parent (PT-ref.1), parts of a document by their own.
+//! Indexes on ids in documents: on the parent's id in children (PT-ref.1), and on the ids of
+//! embedded objects.
 
 use crate::decide::decision::Decision;
 use crate::decide::facts::Kind;
@@ -11,7 +12,8 @@ use crate::layout::fields::Layout;
 use super::sorted::{orders, sorting_key};
 use super::{IndexPlan, Partial, array_of, entities_in, place_of};
 
-/// Children are found by the id they hold (PT-ref.1), the newest first where a page shows those.
+/// Adds indexes on the ids that documents store (PT-ref.1). If a page shows the newest children,
+/// the index also contains their order.
 pub(super) fn by_references(
     layout: &Layout<'_>,
     collection: &CollectionPlan,
@@ -44,14 +46,15 @@ pub(super) fn by_references(
             found.push(IndexPlan::on(vec![("ancestors".to_owned(), false)], serves));
             continue;
         }
-        // Ids in a parent lead to `_id`s, which are indexed; the way back is indexed only if it is asked.
+        // The ids in a parent point to `_id`s, which are indexed. The opposite direction is indexed
+        // only if reads need it.
         let asked = layout.model.reads.iter().any(|read| {
             read.from == *holder
                 && read.filter.iter().any(|(name, _)| {
                     let is_role = relationship.parent == *holder && *name == relationship.role();
                     is_role || name == other || relationship.field.as_ref() == Some(name)
                 })
-                // From a child to the parents that list it.
+                // The read goes from a child to the parents that list it.
                 || other != holder
                     && read.with.iter().any(|with| {
                         with.relationship == relationship.name
@@ -64,8 +67,9 @@ pub(super) fn by_references(
         let Some(held) = layout.held_at(relationship, decision) else { continue };
         let held = held.split('.').next().unwrap_or_default();
         let keys = vec![(place_of(layout, collection, path, held), false)];
-        // A child that has one parent is held by one. Empty lists have a key, too, and are left out; so has an empty
-        // list in a list, and no filter leaves that one out.
+        // A unique index ensures that a child has only one parent. It excludes empty lists, which
+        // have an index key too. An empty list inside another list also has a key, and no filter
+        // can exclude it.
         let own = matches!(decision.facts.kind, Kind::OneToOne | Kind::OneToMany);
         let in_list = array_of(&collection.fields, path.trim_end_matches('.')).is_some();
         if in_parent && own && !in_list {
@@ -74,7 +78,8 @@ pub(super) fn by_references(
                 decision.facts.kind == Kind::OneToMany && !key[path.len()..].contains('.');
             let filled = if is_list { format!("{key}.0") } else { key.clone() };
             let serves = format!("no `{}` of two `{}`", relationship.child, relationship.parent);
-            // Beside one for the way back it runs the other way: two of the same keys have the same name.
+            // If another index has the same key, this one is descending, because the names would
+            // otherwise be equal.
             let apart = (asked || decision.refreshes_copies()) && filled != key;
             found.push(IndexPlan {
                 unique: true,
@@ -82,7 +87,7 @@ pub(super) fn by_references(
                 ..IndexPlan::on(vec![(key, apart)], serves)
             });
         }
-        // Copies that follow a declared write are found by the id beside them.
+        // A refresh finds the copies by the id beside them.
         let refreshed = in_parent && decision.refreshes_copies();
         if in_parent && !asked && !refreshed {
             continue;
@@ -107,8 +112,8 @@ pub(super) fn by_references(
     }
 }
 
-/// One that is part of another document is found by its own id by whoever adds to it. What is in a list is
-/// found like that where children hold the id.
+/// Adds indexes on the ids of embedded objects, which writes use to find them. An object in a list
+/// needs one only if children store its id.
 pub(super) fn by_parts(
     layout: &Layout<'_>,
     collection: &CollectionPlan,
@@ -125,8 +130,8 @@ pub(super) fn by_parts(
         }
         let serves = format!("`{entity}` by its id");
         let mut index = IndexPlan::on(vec![(id.clone(), false)], serves);
-        // No two have one id; on several shards such an index would rule out the key (CK-13). Documents without
-        // the part have no id of it.
+        // The id is unique. With several shards, a unique index would exclude the shard key
+        // (CK-13). Documents without the object have no id.
         if !in_list && layout.model.deployment.shards < 2 {
             index.unique = true;
             let always = is_always_there(&collection.fields, &id);
@@ -136,7 +141,7 @@ pub(super) fn by_parts(
     }
 }
 
-/// Whether every document has what is at a path.
+/// Whether every document has a value at a path.
 fn is_always_there(fields: &[Planned], path: &str) -> bool {
     let mut at = fields;
     path.split('.').all(|part| {

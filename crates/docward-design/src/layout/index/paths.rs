@@ -1,4 +1,4 @@
-//! Where the fields that a read names are in the documents of a collection.
+//! Finds the paths of fields that a read names in the documents of a collection.
 
 use std::collections::BTreeMap;
 
@@ -10,8 +10,8 @@ use crate::declared::field_plan::{Origin, Planned};
 use crate::layout::collection::{CollectionPlan, Purpose};
 use crate::layout::fields::Layout;
 
-/// The entities whose fields are in a collection, with where: nothing in front for its own, `items.` for one
-/// that is embedded.
+/// Returns the entities whose fields are in a collection, with the prefix of their paths. The
+/// prefix is empty for the entity of the collection, and for example `items.` for an embedded one.
 pub(crate) fn entities_in<'m>(
     layout: &Layout<'m>,
     collection: &CollectionPlan,
@@ -32,7 +32,7 @@ pub(crate) fn entities_in<'m>(
         }
     }
     let mut found = BTreeMap::new();
-    // Pages have elements of a list of their entity, and nothing else of it.
+    // A page has only list elements and no other fields of its entity.
     let is_page = matches!(collection.purpose, Purpose::Overflow(_));
     if let Some(own) = layout.model.entity(&collection.entity).filter(|_| !is_page) {
         found.insert(own.name.as_str(), String::new());
@@ -41,8 +41,8 @@ pub(crate) fn entities_in<'m>(
     found
 }
 
-/// The decision about a relationship that a read names instead of a field: where the ids of what it asks for
-/// are held.
+/// Returns the relationship that a read names instead of a field, and its decision, which says
+/// where the ids are stored.
 pub(crate) fn leads_elsewhere<'l>(
     layout: &Layout<'l>,
     read: &DesignRead,
@@ -55,7 +55,8 @@ pub(crate) fn leads_elsewhere<'l>(
     })
 }
 
-/// The path of a field a read names: its own, or the id of another entity.
+/// Returns the path of a field that a read names: a field of the entity, or the id of another
+/// entity.
 pub(crate) fn place_of(
     layout: &Layout<'_>,
     collection: &CollectionPlan,
@@ -67,11 +68,11 @@ pub(crate) fn place_of(
         && path.is_empty()
     {
         if bucket.time == name {
-            // Where buckets end by number, what is asked for lies between their ends.
+            // For buckets that end by number, a query compares with their end time.
             let word = if matches!(bucket.window, Window::Events(_)) { "end" } else { "start" };
             return layout.naming.field(&["bucket", word]);
         }
-        // What is not of the bucket is of its readings.
+        // Fields that the bucket lacks belong to its readings.
         if !fields.iter().any(|field| field.name == name)
             && !bucket.series.contains(&name.to_owned())
         {
@@ -81,19 +82,20 @@ pub(crate) fn place_of(
     let found = named(layout, fields, name);
     match found {
         Some(field) if field.kind == BsonType::Array && !field.fields.is_empty() => {
-            // Ids in a list stand first; what is embedded is known by its first field.
+            // In a list of ids, the id comes first. An embedded object is identified by its first
+            // field.
             let known = field.fields.iter().find(|field| field.origin != Origin::Id);
             let id = known.map_or("", |first| first.name.as_str());
             format!("{path}{}.{id}", field.name)
         }
         Some(field) => format!("{path}{}", field.name),
-        // The parent a child is embedded in: its own id.
+        // The parent that a child is embedded in is found by its own id.
         None if !path.is_empty() && name == collection.entity => match collection.purpose {
             Purpose::Overflow(_) => layout.naming.id_of(name),
             _ => "_id".to_owned(),
         },
         None => {
-            // What says which series a reading belongs to is kept together.
+            // The fields that identify the series may be in one object.
             let objects = fields.iter().filter(|field| field.kind == BsonType::Object);
             let inside =
                 objects.filter_map(|meta| Some((meta, named(layout, &meta.fields, name)?)));
@@ -105,7 +107,7 @@ pub(crate) fn place_of(
     }
 }
 
-/// The field that a read means: one of that name, or the id of another entity.
+/// Returns the field that a read means: one with this name, or the id of another entity.
 pub(crate) fn named<'f>(
     layout: &Layout<'_>,
     fields: &'f [Planned],
@@ -122,7 +124,7 @@ pub(crate) fn named<'f>(
             _ => false,
         })
     };
-    // The role of a child whose id has a name of its own.
+    // The name may be the role of a child with an id field.
     let by_role = || {
         let of_role = layout.model.relationships.iter().filter(|r| r.role() == name);
         of_role.into_iter().find_map(|r| {
@@ -137,8 +139,8 @@ pub(crate) fn named<'f>(
     direct.filter(|f| !matches!(f.origin, Origin::Copy(_))).or_else(reference).or_else(by_role)
 }
 
-/// The server refuses an index through two arrays: keys through a second one are dropped, and the first
-/// of them is named.
+/// Keeps only the keys of one array, because the server refuses an index over two. Returns the
+/// first dropped key.
 pub(crate) fn one_array(fields: &[Planned], keys: &mut Vec<(String, bool)>) -> Option<String> {
     let mut through: Option<String> = None;
     let mut dropped = None;
@@ -154,7 +156,7 @@ pub(crate) fn one_array(fields: &[Planned], keys: &mut Vec<(String, bool)>) -> O
     dropped
 }
 
-/// The outermost array on the way to a field.
+/// Returns the outermost array on the path to a field.
 pub(crate) fn array_of(fields: &[Planned], path: &str) -> Option<String> {
     let mut at = fields;
     let mut gone = String::new();
@@ -169,10 +171,10 @@ pub(crate) fn array_of(fields: &[Planned], path: &str) -> Option<String> {
     None
 }
 
-/// Where the attribute pattern keeps fields.
+/// The field of the attribute pattern.
 pub(crate) const ATTRIBUTES: &str = "attributes";
 
-/// Whether a field is one of a list of names and values.
+/// Whether a field is stored in the attribute list.
 pub(crate) fn is_listed(layout: &Layout<'_>, collection: &CollectionPlan, name: &str) -> bool {
     let advice = layout.advice.iter().find(|a| a.entity == collection.entity);
     advice

@@ -1,4 +1,5 @@
-//! What reads want sorted: the orders that indexes have to have, and the reads that are sorted after all (CK-12).
+//! The sort orders that reads need: orders that indexes must provide, and reads that sort without
+//! an index (CK-12).
 
 use docward_model::{DesignModel, DesignRead, Matching, Relationship};
 
@@ -13,8 +14,8 @@ use crate::layout::fields::Layout;
 
 use super::{IndexPlan, array_of, entities_in, place_of};
 
-/// What children of a parent are sorted by where the newest of them are shown, or kept: each order that is
-/// asked for and that no preview answers, that of the preview first.
+/// Returns the sort orders of a parent's children that indexes must provide. The order of the
+/// preview comes first. Orders that the preview already answers are left out.
 pub(crate) fn orders(
     model: &DesignModel,
     relationship: &Relationship,
@@ -41,7 +42,7 @@ pub(crate) fn orders(
     found
 }
 
-/// Reads that want the newest children of a parent which it does not have, and what says which are newest.
+/// Returns reads of the newest children that no preview answers, each with its sort field.
 fn unanswered<'m>(
     model: &'m DesignModel,
     relationship: &Relationship,
@@ -57,8 +58,8 @@ fn unanswered<'m>(
     access::along(model, relationship).filter(from_parent).flat_map(wanted).collect()
 }
 
-/// Where what children are sorted by stands in a collection. Elements of a list have the order of their
-/// list, and a time series is sorted by its time.
+/// Returns the path of a sort field in a collection. Returns `None` for list elements, which have
+/// the order of their list, and for time series with another field than their time.
 pub(super) fn sorting_key(
     layout: &Layout<'_>,
     collection: &CollectionPlan,
@@ -76,8 +77,8 @@ pub(super) fn sorting_key(
     sorts.then_some(key)
 }
 
-/// Reads that want elements of the lists of many documents in an order: an index finds the documents, and
-/// what is in them is sorted at every read.
+/// Returns reads that sort elements of lists in many documents. An index finds the documents, but
+/// each read has to sort the elements.
 pub(crate) fn sorted_at_every_read<'m>(
     layout: &Layout<'m>,
     collections: &[CollectionPlan],
@@ -100,7 +101,7 @@ pub(crate) fn sorted_at_every_read<'m>(
     layout.model.reads.iter().filter(is_sorted).collect()
 }
 
-/// Orders that copies beside the ids of pairs have, and the reads that want them from a parent.
+/// Returns indexes for reads from a parent that are sorted by copied fields in junction documents.
 pub(super) fn orders_of_pairs(
     layout: &Layout<'_>,
     relationship: &str,
@@ -130,11 +131,11 @@ pub(super) fn orders_of_pairs(
     sorted.chain(newest).collect()
 }
 
-/// What is read for each that is shown, from which on an order that no index has is worth a word.
+/// A missing order is reported if a read fetches this many documents for each one that it shows.
 const WASTED: u64 = 10;
 
-/// Reads of a few at the end of ids, in an order of their own: the ids have another one, so all that they lead to are
-/// read and sorted. Where these are many.
+/// Returns reads that follow many ids but need only a few documents in another order. They must
+/// read and sort all documents that the ids point to.
 pub(crate) fn sorted_behind_ids<'m>(layout: &Layout<'m>) -> Vec<&'m DesignRead> {
     let mut found = Vec::new();
     for (r, decision) in layout.linked() {
@@ -176,8 +177,8 @@ pub(crate) fn sorted_behind_ids<'m>(layout: &Layout<'m>) -> Vec<&'m DesignRead> 
     found
 }
 
-/// Reads of the newest children of a parent whose order no index has: all children of the parent are read
-/// and sorted.
+/// Returns reads of a parent's newest children without a suitable index. They read and sort all
+/// children of the parent.
 pub(crate) fn unsorted<'m>(
     layout: &Layout<'m>,
     collections: &[CollectionPlan],
@@ -198,7 +199,7 @@ pub(crate) fn unsorted<'m>(
             Some(Pattern::ParentInChild | Pattern::ParentsInChild) => {
                 layout.held_at(relationship, decision)
             }
-            // Found by their ids, which come from the parent or from pairs.
+            // These children are found by ids from the parent or from junction documents.
             _ => continue,
         };
         let Some(held) = held else { continue };
@@ -211,7 +212,7 @@ pub(crate) fn unsorted<'m>(
                 let Some(by) = key else { return false };
                 let first =
                     if is_tree { held.clone() } else { place_of(layout, collection, path, &held) };
-                // The server gives a time series this index by itself.
+                // A time series has this index by default.
                 let given = matches!(collection.purpose, Purpose::TimeSeries { .. });
                 let serves = |index: &IndexPlan| {
                     let keys: Vec<&str> = index.keys.iter().map(|(key, _)| key.as_str()).collect();

@@ -1,4 +1,4 @@
-//! `deployment:`, where the model will run.
+//! Reads `deployment:`, which describes where the model will run.
 
 use docward_model::DesignDeployment;
 
@@ -9,7 +9,7 @@ use crate::model_file::yaml::Node;
 
 use super::count;
 
-/// Reads it, and says where the field of the zones is named.
+/// Reads the section. Also returns the position of the zone field.
 pub(super) fn read(
     node: &Node,
     into: &mut DesignDeployment,

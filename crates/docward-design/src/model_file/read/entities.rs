@@ -1,4 +1,4 @@
-//! `entities:` with their fields, and how they live (DP-2).
+//! Reads `entities:` with their fields and lifecycles (DP-2).
 
 use docward_model::{BsonType, Entity, EntityField, Lifecycle, Location, Series, Spread, Variant};
 
@@ -62,7 +62,7 @@ fn entity(name: &str, at: At, node: &Node, faults: &mut Faults<'_>) -> Option<En
     Some(entity)
 }
 
-/// `written: never` and `read: never`: an answer that needs no operation.
+/// Reads `written: never` or `read: never`, which state that an entity has no such operations.
 fn never(node: Option<&Node>, word: &str, faults: &mut Faults<'_>) -> bool {
     let Some(node) = node else { return false };
     let read = |text: &str| (text == "never").then_some(());
@@ -76,7 +76,7 @@ fn never(node: Option<&Node>, word: &str, faults: &mut Faults<'_>) -> bool {
     node.read(&format!("how it is {word}"), &example, read, faults).is_some()
 }
 
-/// How documents come and go, and the date that they go by.
+/// Reads the growth and retention of documents, and the date field that determines their age.
 fn lifecycle(
     node: &Node,
     faults: &mut Faults<'_>,
@@ -107,7 +107,7 @@ fn lifecycle(
         Some((text, faults.location(node.at)))
     });
     table.finish("`lifecycle`", faults);
-    // What is left out is an open question; what cannot be read has been said.
+    // A missing value is an open question. An invalid one was already reported.
     let per_year = if growth_open { Some(0.0) } else { growth };
     let kept_days = if kept_open { Some(None) } else { kept };
     let life = per_year.zip(kept_days).map(|(per_year, kept_days)| Lifecycle {
@@ -159,7 +159,7 @@ pub(super) fn fields(node: &Node, faults: &mut Faults<'_>) -> Vec<EntityField> {
     table.entries().iter().filter_map(|(name, at, node)| field(name, *at, node, faults)).collect()
 }
 
-/// Types under the names of `bsonType`.
+/// The types, with the names of `bsonType`.
 const TYPES: &[&str] = &[
     "string",
     "int",
@@ -208,9 +208,10 @@ fn field(name: &str, at: At, node: &Node, faults: &mut Faults<'_>) -> Option<Ent
         element: None,
         items: None,
     };
-    // `status: string`, the short form.
+    // The short form: `status: string`.
     if matches!(node.value, Value::Scalar(..)) {
-        // A field of an unknown type is a field, or what names it would be wrong too.
+        // A field of an unknown type still counts as a field. Otherwise references to it would be
+        // reported too.
         field.kind = read_kind(node, faults).unwrap_or(field.kind);
         return Some(field);
     }
@@ -274,11 +275,11 @@ fn read_kind(node: &Node, faults: &mut Faults<'_>) -> Option<BsonType> {
     found
 }
 
-/// Bytes of the largest value that is taken. One that fits no document has a place elsewhere (DM-05.4), and the
-/// design says so; more than this is a slip of the finger.
+/// The maximum size of a value in bytes. A value that does not fit into a document needs other
+/// storage (DM-05.4), and the design says so. Larger sizes are typing errors.
 const LARGEST: u64 = 1 << 40;
 
-/// `300 B`, or `{typical: 300 B, p99: 2 KB}`.
+/// Reads `300 B` or `{typical: 300 B, p99: 2 KB}`.
 fn sizes(node: &Node, faults: &mut Faults<'_>) -> Option<(u64, u64)> {
     let bytes = |node: &Node, faults: &mut Faults<'_>| {
         let read = |text: &str| quantity::bytes(text).filter(|bytes| *bytes <= LARGEST);
@@ -301,7 +302,7 @@ fn sizes(node: &Node, faults: &mut Faults<'_>) -> Option<(u64, u64)> {
     Some((typical, p99))
 }
 
-/// A number of things, of which there are no parts.
+/// Reads an integer.
 fn whole(node: &Node, what: &str, faults: &mut Faults<'_>) -> Option<u64> {
     let number = count(node, what, faults)?;
     if (number - number.round()).abs() > 1e-6 * number {
@@ -312,8 +313,8 @@ fn whole(node: &Node, what: &str, faults: &mut Faults<'_>) -> Option<u64> {
     Some(number.round() as u64)
 }
 
-/// `{p50: 3, p95: 10, p99: 20, max: 80}`, or one number for all of them. What is left out is taken from
-/// the next higher one.
+/// Reads `{p50: 3, p95: 10, p99: 20, max: 80}`, or one number for all. A missing figure gets the
+/// next higher one.
 pub(super) fn spread(node: &Node, what: &str, faults: &mut Faults<'_>) -> Option<Spread> {
     if matches!(node.value, Value::Scalar(..)) {
         return whole(node, what, faults).map(Spread::always);
@@ -329,7 +330,7 @@ pub(super) fn spread(node: &Node, what: &str, faults: &mut Faults<'_>) -> Option
     let (p50, p95) = (number("p50", faults), number("p95", faults));
     let (p99, max) = (number("p99", faults), number("max", faults));
     table.finish(what, faults);
-    // What cannot be read has been said; it is not missing as well.
+    // An invalid value was already reported, so it is not reported as missing.
     if unread {
         return None;
     }

@@ -1,5 +1,6 @@
-//! The model file: YAML to [`DesignModel`], every mistake with its place. All mistakes of a file are
-//! found in one go. The format is described in `docs/design-model.md` and `docs/design.schema.json`.
+//! Reads a YAML model file into a [`DesignModel`]. One run finds all mistakes of a file and reports
+//! each with its position. `docs/design-model.md` and `docs/design.schema.json` describe the
+//! format.
 
 mod deployment;
 mod entities;
@@ -18,13 +19,13 @@ use crate::model_file::quantity;
 use crate::model_file::table::Table;
 use crate::model_file::yaml::{self, Node};
 
-/// Longer files are no models.
+/// The maximum size of a model file in bytes.
 pub const MAX_BYTES: usize = 8 * 1024 * 1024;
 
-/// More than any team keeps in its head, and as many as are designed in seconds.
+/// The maximum number of entities. No team uses more, and a design with this many takes seconds.
 const MOST_ENTITIES: usize = 2_000;
 
-/// Reads a model; `file` is its name in messages.
+/// Reads a model. `file` is its name in messages.
 pub fn read(file: &str, text: &str) -> Result<DesignModel, Vec<Fault>> {
     let mut faults = Faults::new(file);
     let model = model(text, &mut faults);
@@ -95,7 +96,7 @@ fn one_text(node: Option<&Node>, what: &str, faults: &mut Faults<'_>) -> Option<
     node.and_then(|node| node.text(what, faults)).map(str::to_owned)
 }
 
-/// A database, by a name that servers take on every system (LM-10, DM-02.2).
+/// Reads a database name that servers accept on every system (LM-10, DM-02.2).
 fn database(node: &Node, faults: &mut Faults<'_>) -> Option<String> {
     let name = node.text("the database", faults)?;
     let why = if name.is_empty() || name.len() > 63 {
@@ -113,7 +114,8 @@ fn database(node: &Node, faults: &mut Faults<'_>) -> Option<String> {
     Some(name.to_owned())
 }
 
-/// A collection, by a name that servers take; with the database in front it has 255 bytes at most (LM-10).
+/// Reads a collection name that servers accept. Together with the database, it has at most 255
+/// bytes (LM-10).
 fn collection(node: &Node, faults: &mut Faults<'_>) -> Option<String> {
     let name = node.text("the collection's name", faults)?;
     let why = if name.is_empty() || name.len() > 191 {
@@ -140,13 +142,13 @@ fn count(node: &Node, what: &str, faults: &mut Faults<'_>) -> Option<f64> {
     node.read(what, "`1200`, `600k` or `2M`", quantity::count, faults)
 }
 
-/// A number of things of which there is one or more.
+/// Reads an integer of at least 1.
 fn at_least_one(node: &Node, what: &str, faults: &mut Faults<'_>) -> Option<u64> {
     let read = |text: &str| quantity::count(text).filter(|number| *number >= 1.0);
     node.read(what, "`1`, `1200` or `600k`", read, faults).map(|number| number as u64)
 }
 
-/// How a rate is written.
+/// The notation of rates.
 const RATE: &str = "`20/s`, `3/min`, `1k/h` or `5000/day`";
 
 fn rate(node: &Node, what: &str, faults: &mut Faults<'_>) -> Option<f64> {

@@ -1,4 +1,4 @@
-//! Names that must exist: entities, relationships and fields that something else refers to.
+//! Checks that names exist: entities, relationships and fields that something else refers to.
 
 use docward_model::{
     BsonType, DesignModel, DesignRead, Entity, EntityField, Location, Relationship, With, text,
@@ -76,7 +76,7 @@ pub(super) fn check(model: &DesignModel, faults: &mut Faults<'_>) {
     }
 }
 
-/// Zones are by a field that some entity has, or by the id of another entity in it (SK-11).
+/// Checks that zones use a field that an entity has, or the id of another entity in it (SK-11).
 pub(super) fn zones(model: &DesignModel, at: Option<At>, faults: &mut Faults<'_>) {
     let (Some((field, _)), Some(at)) = (&model.deployment.zones, at) else { return };
     let is_id_of = |entity: &Entity| {
@@ -107,7 +107,8 @@ impl Names<'_, '_, '_> {
         self.known(name, known.collect(), "entity", place, user);
     }
 
-    /// What is counted are the children of a parent, so a read that begins with a child counts nothing.
+    /// Counts are about the children of a parent, so a read that begins with a child cannot count
+    /// them.
     fn counted(&mut self, read: &DesignRead, relationship: &str) {
         let Some(r) = self.model.relationship(relationship) else { return };
         if read.from != r.child || r.child == r.parent {
@@ -129,7 +130,7 @@ impl Names<'_, '_, '_> {
         self.faults.push(at, message, Some(hint));
     }
 
-    /// What is said never to be read or written, and is.
+    /// Reports operations on entities that are declared as never read or written.
     fn never(&mut self, model: &DesignModel) {
         let mut push = |place: &Location, message: String, word: &str| {
             let at = At { line: place.line, column: place.column };
@@ -161,8 +162,8 @@ impl Names<'_, '_, '_> {
         }
     }
 
-    /// Fields of an entity, or the other side of a relationship: its role in the parent, the parent's
-    /// name in the child.
+    /// Checks fields of an entity, or names of the other side of a relationship: the role in the
+    /// parent, the parent's name in the child.
     fn fields_or_roles(
         &mut self,
         entity: &Entity,
@@ -189,8 +190,8 @@ impl Names<'_, '_, '_> {
         }
     }
 
-    /// What children are called in their parent is no name in the child: there the parent goes by its own, or by
-    /// the field that holds its id. Returns whether that was said.
+    /// Reports a role that is used in the child. Only the parent uses the role; in the child, the
+    /// parent has its own name or the name of the id field. Returns whether this was reported.
     fn role_of_parent(
         &mut self,
         entity: &Entity,
@@ -206,7 +207,7 @@ impl Names<'_, '_, '_> {
         if entity.field(first).is_some() || sides.contains(&first) {
             return false;
         }
-        // Where two lead to the same parent, its name says too little.
+        // If two relationships lead to the same parent, the parent's name is ambiguous.
         let is_only = ups().filter(|other| other.parent == r.parent).count() == 1;
         let mut names: Vec<&str> = Vec::new();
         names.extend(is_only.then_some(r.parent.as_str()));
@@ -228,7 +229,8 @@ impl Names<'_, '_, '_> {
         true
     }
 
-    /// A parent that a child has in two ways has to be named by one of them.
+    /// Reports an ambiguous parent. If a child has two relationships with a parent, a read must
+    /// name one of them.
     fn one_meaning(
         &mut self,
         entity: &Entity,
@@ -256,7 +258,7 @@ impl Names<'_, '_, '_> {
         self.faults.push(at, message, Some(hint));
     }
 
-    /// Of a path through the other side the second part is a field there.
+    /// Checks the second part of a path through the other side, which must be a field there.
     fn below(
         &mut self,
         entity: &Entity,
@@ -284,7 +286,7 @@ impl Names<'_, '_, '_> {
     }
 
     fn field(&mut self, entity: &Entity, field: &str, more: &[&str], at: &Location, user: &str) {
-        // Of a path the first part is looked up; what is below it is not judged here.
+        // Only the first part of a path is checked here.
         let first = field.split(['.', '[']).next().unwrap_or(field);
         if first == "_id" || entity.field(first).is_some() || more.contains(&first) {
             return;
@@ -294,7 +296,7 @@ impl Names<'_, '_, '_> {
         self.known(first, known, &format!("field of `{}`", entity.name), at, user);
     }
 
-    /// Readings are told apart by a date: the server takes no other type for the time of a series (PT-ts.1).
+    /// The time of a series must be a date, because the server accepts no other type (PT-ts.1).
     fn time(&mut self, entity: &Entity, time: &str) {
         let Some(field) = entity.field(time).filter(|field| field.kind != BsonType::Date) else {
             return;
@@ -305,7 +307,7 @@ impl Names<'_, '_, '_> {
         self.faults.push(at, message, Some("make it a `date`".to_owned()));
     }
 
-    /// Documents go by a date; readings by their time.
+    /// Documents expire by a date field, readings by their time.
     fn age(&mut self, entity: &Entity, by: &str, place: &Location) {
         let at = At { line: place.line, column: place.column };
         let time = entity.series.as_ref().map(|series| &series.time);
@@ -313,7 +315,7 @@ impl Names<'_, '_, '_> {
             let message = format!("`{}` is a series, which goes by its time", entity.name);
             self.faults.push(at, message, Some(format!("take out `by: {by}`, or say `{time}`")));
         }
-        // What is below a date is nothing.
+        // A date has no nested fields.
         let above = by.split_once('.').and_then(|(above, _)| entity.field(above));
         if by == "_id" || above.is_some_and(|above| above.fields.is_empty()) {
             let message =
@@ -330,7 +332,7 @@ impl Names<'_, '_, '_> {
         self.faults.push(at, message, Some("make it a `date`".to_owned()));
     }
 
-    /// What puts a reading where it belongs is in every one: its time (PT-ts.1), and what tells series apart.
+    /// Every reading must have its time (PT-ts.1) and the fields that identify its series.
     fn in_every_reading(&mut self, entity: &Entity, time: &str, ids: &[String]) {
         for name in ids.iter().map(String::as_str).chain([time]) {
             let may_lack = |field: &&EntityField| field.nullable || !field.required;
@@ -349,7 +351,8 @@ impl Names<'_, '_, '_> {
         }
     }
 
-    /// A field has one type in all kinds of an entity (DM-09.6), and the id is made by the design (DM-10.1).
+    /// Checks that a field has the same type in all kinds of an entity (DM-09.6), and that the id
+    /// is not declared (DM-10.1).
     fn one_type(&mut self, entity: &Entity) {
         let of_kinds = entity.variants.iter().flat_map(|variant| &variant.fields);
         let all: Vec<_> = entity.fields.iter().chain(of_kinds).collect();
@@ -375,14 +378,15 @@ impl Names<'_, '_, '_> {
         }
     }
 
-    /// What is fetched along: fields of the other side, and of the child for the newest ones.
+    /// Checks fetched fields, which belong to the other side. The sort field of the newest children
+    /// belongs to the child.
     fn fetched(&mut self, read: &DesignRead, with: &With) {
         let Some(relationship) = self.model.relationship(&with.relationship) else { return };
         let (parent, child) =
             (self.model.entity(&relationship.parent), self.model.entity(&relationship.child));
         let (Some(parent), Some(child)) = (parent, child) else { return };
         let other = if read.from == child.name { parent } else { child };
-        // Reached from elsewhere, either side may be the other one.
+        // For a read that begins with another entity, either side may be the fetched one.
         let elsewhere = read.from != parent.name && read.from != child.name;
         for field in &with.fields {
             if !(elsewhere && parent.field(field).is_some()) {

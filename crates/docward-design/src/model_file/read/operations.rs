@@ -1,4 +1,4 @@
-//! `reads:` and `writes:`, the input of every decision (DP-1).
+//! Reads `reads:` and `writes:`, the input of every decision (DP-1).
 
 use docward_model::{DesignRead, DesignWrite, Matching, With};
 
@@ -9,7 +9,7 @@ use crate::model_file::yaml::{Node, Value};
 
 use super::{at_least_one, one_text, rate};
 
-/// `$in` with this many values or more is a range (the equality-sort-range guideline).
+/// An `$in` with this many values or more counts as a range (the equality-sort-range guideline).
 const MANY_VALUES: u32 = 201;
 
 pub(super) fn reads(node: &Node, faults: &mut Faults<'_>) -> Vec<DesignRead> {
@@ -24,7 +24,7 @@ pub(super) fn reads(node: &Node, faults: &mut Faults<'_>) -> Vec<DesignRead> {
 fn one_read(name: &str, at: At, node: &Node, faults: &mut Faults<'_>) -> Option<DesignRead> {
     let what = format!("read `{name}`");
     let mut table = Table::of(node, &what, faults)?;
-    // What cannot be read has been said; it is not missing as well.
+    // An invalid value was already reported, so it is not reported as missing.
     let missing = table.get("rate").is_none() || table.get("from").is_none();
     let per_second = table.get("rate").and_then(|n| rate(n, "the rate", faults));
     let from = one_text(table.get("from"), "the entity", faults);
@@ -107,7 +107,7 @@ fn words(node: &Node, faults: &mut Faults<'_>) -> Vec<String> {
     node.words("a name", faults).into_iter().map(|(word, _)| word).collect()
 }
 
-/// `[orderId]`, or `{orderId: equal, createTime: range, status: {one-of: 3}}`.
+/// Reads `[orderId]` or `{orderId: equal, createTime: range, status: {one-of: 3}}`.
 fn filter(node: &Node, faults: &mut Faults<'_>) -> Vec<(String, Matching)> {
     let Value::Map(_) = node.value else {
         return words(node, faults).into_iter().map(|word| (word, Matching::Equal)).collect();
@@ -140,7 +140,7 @@ fn filter(node: &Node, faults: &mut Faults<'_>) -> Vec<(String, Matching)> {
     found
 }
 
-/// `{createTime: -1}`, or `[createTime]` for rising order.
+/// Reads `{createTime: -1}`, or `[createTime]` for ascending order.
 fn sort(node: &Node, faults: &mut Faults<'_>) -> Vec<(String, bool)> {
     let Value::Map(_) = node.value else {
         return words(node, faults).into_iter().map(|word| (word, false)).collect();
@@ -160,7 +160,8 @@ fn sort(node: &Node, faults: &mut Faults<'_>) -> Vec<(String, bool)> {
         .collect()
 }
 
-/// `order.items: all`, `order.customer: [name, email]`, `post.comments: {newest: 3, by: createTime}`.
+/// Reads `order.items: all`, `order.customer: [name, email]`, `post.comments: {newest: 3, by:
+/// createTime}`.
 fn with(node: &Node, faults: &mut Faults<'_>) -> Vec<With> {
     let Value::Map(_) = node.value else {
         let all = |relationship| With { relationship, fields: Vec::new(), newest: None };
@@ -187,7 +188,7 @@ fn with(node: &Node, faults: &mut Faults<'_>) -> Vec<With> {
     found
 }
 
-/// `{product.reviews: rating}`.
+/// Reads `{product.reviews: rating}`.
 fn sums(node: &Node, faults: &mut Faults<'_>) -> Vec<(String, String)> {
     let Some(table) = Table::of(node, "`sum`", faults) else { return Vec::new() };
     let mut found = Vec::new();

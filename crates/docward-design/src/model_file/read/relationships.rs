@@ -1,4 +1,4 @@
-//! `relationships:`, named after the parent and what the children are called there.
+//! Reads `relationships:`. Each is named after the parent and the role of its children.
 
 use docward_model::{ChildGrowth, Relationship, Spread};
 
@@ -75,7 +75,8 @@ fn one(name: &str, at: At, node: &Node, faults: &mut Faults<'_>) -> Option<Relat
     })
 }
 
-/// `bounded`, `endless`, or how many come a year: `30/year`, `{typical: 30/year, p99: 4000/year}`.
+/// Reads `bounded`, `endless`, or the number of new children per year: `30/year`, `{typical:
+/// 30/year, p99: 4000/year}`.
 fn growth(node: &Node, faults: &mut Faults<'_>) -> Option<ChildGrowth> {
     let example = "`bounded`, `endless`, `30/year` or `{typical: 30/year, p99: 4k/year}`";
     if let Value::Map(_) = node.value {
@@ -93,7 +94,7 @@ fn growth(node: &Node, faults: &mut Faults<'_>) -> Option<ChildGrowth> {
     }
     let read = |text: &str| match text {
         "bounded" => Some(ChildGrowth::Bounded),
-        // Without a figure there is no date of crossing, but there is a verdict.
+        // Without a rate, a verdict is possible, but no date of crossing.
         "endless" | "unbounded" => Some(ChildGrowth::Endless { typical: 0.0, p99: 0.0 }),
         text => quantity::per_year(text)
             .map(|yearly| ChildGrowth::Endless { typical: yearly, p99: yearly }),
@@ -101,7 +102,7 @@ fn growth(node: &Node, faults: &mut Faults<'_>) -> Option<ChildGrowth> {
     node.read("the growth", example, read, faults)
 }
 
-/// `true`, `false`, or the fields that must be up to date.
+/// Reads `true`, `false`, or the fields that must be current.
 fn current(node: &Node, faults: &mut Faults<'_>) -> Option<Vec<String>> {
     if let Value::Scalar(text, false) = &node.value
         && let Some(flag) = boolean(text)

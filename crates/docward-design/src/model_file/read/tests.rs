@@ -1,10 +1,10 @@
-//! Mistakes in model files: what is said, and where.
+//! Tests the messages and positions of mistakes in model files.
 
 use proptest::prelude::*;
 
 use super::read;
 
-/// A model without mistakes, to put them into.
+/// A model without mistakes, into which tests insert some.
 const MODEL: &str = "name: shop
 entities:
   order:
@@ -40,7 +40,7 @@ fn said(text: &str) -> Vec<String> {
     }
 }
 
-/// The model with a piece written differently must give exactly one fault.
+/// Checks that replacing a piece of the model causes exactly one fault.
 #[track_caller]
 fn fault(from: &str, to: &str, expected: &str) {
     assert!(MODEL.contains(from), "{from:?} is not in the model");
@@ -183,7 +183,7 @@ fn a_spread_rises() {
         "{p50: 3}",
         "m.yaml:15:15: `children` needs at least `p99` and `max`; write `{p50: 3, p95: 10, p99: 20, max: 80}`",
     );
-    // What cannot be read is told once, and is not missing as well.
+    // An invalid value is reported once, and not also as missing.
     fault(
         "{p50: 3, p95: 10, p99: 20, max: 80}",
         "{p50: 3, p99: 20, max: many}",
@@ -194,7 +194,7 @@ fn a_spread_rises() {
         "{p50: 0.3, p99: 20, max: 80}",
         "m.yaml:15:21: `0.3` of p50 is no whole number; of a parent in three that has one, `p50` is 0",
     );
-    // What is left out is taken from the next higher one.
+    // A missing figure gets the next higher one.
     let short = MODEL.replace("{p50: 3, p95: 10, p99: 20, max: 80}", "{p99: 20, max: 80}");
     let model = read("m.yaml", &short).unwrap();
     let spread = model.relationships[0].children.unwrap();

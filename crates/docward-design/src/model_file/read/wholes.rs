@@ -1,15 +1,15 @@
-//! Reads that want all of something small that many share want its two or three fields, and are taken as if
-//! they named them: copies of these spare the second read (PT-extref.1).
+//! Handles reads that want all fields of a small shared entity. They are treated as if they named
+//! its two or three fields, because copies of these save the second read (PT-extref.1).
 
 use docward_model::{DesignModel, DesignRead, Relationship, With};
 
 use crate::declared::access::{COPIED, comes_by_parent};
 use crate::declared::field_plan::{Rank, declared, document_bytes};
 
-/// So large is what may be copied whole beside a reference.
+/// The maximum size in bytes of a document that may be copied as a whole beside a reference.
 const SMALL: u64 = 256;
 
-/// Names them.
+/// Adds the field names to such reads.
 pub(super) fn name(model: &mut DesignModel) {
     let fields_of = |model: &DesignModel, read: &DesignRead, with: &With| -> Option<Vec<String>> {
         let relationship = model.relationship(&with.relationship)?;
@@ -18,7 +18,7 @@ pub(super) fn name(model: &mut DesignModel) {
             && child.variants.is_empty()
             && child.attributes.is_empty()
             && (1..=COPIED).contains(&child.fields.len());
-        // What leads on from it, or back to others, is in its documents too.
+        // An entity with other relationships has more fields in its documents.
         let ends = |r: &&Relationship| r.parent == child.name || r.child == child.name;
         let is_leaf = model.relationships.iter().filter(ends).count() == 1;
         let is_small = document_bytes(&declared(child), Rank::P99) <= SMALL;

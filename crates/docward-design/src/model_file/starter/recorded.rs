@@ -1,4 +1,4 @@
-//! Recorded operations as reads and writes of a model: how often, by which fields, in which order.
+//! Turns recorded operations into reads and writes of a model: rate, filter and order.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -11,25 +11,26 @@ use crate::model_file::quantity;
 
 use super::{MOST_FIELDS, Names, Relation, own_fields, scalar};
 
-/// Seconds below which a time says little about how often something happens (R033).
+/// A shorter recording in seconds tells little about rates (R033).
 const SHORT: f64 = 60.0;
 
-/// What the workload shows, as reads and writes.
+/// The recorded reads and writes.
 pub(super) struct Operations {
     reads: Vec<(String, String)>,
     writes: Vec<(String, String)>,
-    /// How long was recorded, in words.
+    /// The duration of the recording, in words.
     over: Option<String>,
 }
 
-/// What operations may name in a model: the fields of each entity, and ids of others by their field.
+/// The names that operations may use in a model: fields of each entity, and references by their
+/// field.
 struct Known<'e> {
     fields: BTreeMap<&'e str, Vec<&'e str>>,
     relations: &'e [Relation<'e>],
 }
 
 impl Known<'_> {
-    /// Whether a read of an entity may name a path.
+    /// Whether a read of an entity may use a path.
     fn has(&self, entity: &str, path: &str) -> bool {
         let own = || self.fields.get(entity).is_some_and(|fields| fields.contains(&path));
         let is_end = |r: &Relation<'_>| r.child == entity || r.parent() == entity;
@@ -37,7 +38,7 @@ impl Known<'_> {
         path == "_id" || own() || self.relations.iter().find(held).is_some()
     }
 
-    /// The relationship that a join goes along: the only one between two entities.
+    /// Returns the relationship that a join follows, if it is the only one between two entities.
     fn along(&self, a: &str, b: &str) -> Option<&str> {
         let joins = |r: &&Relation<'_>| {
             (r.parent() == a && r.child == b) || (r.parent() == b && r.child == a)
@@ -141,7 +142,7 @@ impl Operations {
     }
 }
 
-/// From how long a time rates were worked out.
+/// Describes the duration from which the rates were computed.
 fn over(workload: &Workload, seconds: f64) -> String {
     let operations: u64 = workload.shapes.iter().map(|stats| stats.count).sum();
     let span = match seconds {
@@ -158,11 +159,11 @@ fn over(workload: &Workload, seconds: f64) -> String {
     said
 }
 
-/// How a model compares a field; `None` for what it has no word for.
+/// Returns how a model names a comparison, or `None` if it has no name for it.
 fn condition(predicate: &Predicate) -> Option<&'static str> {
     match predicate.comparison {
         Comparison::Equality | Comparison::OneOf => Some("equal"),
-        // As many as make a range of a list.
+        // A list with this many values is a range.
         Comparison::OneOfMany
         | Comparison::Range
         | Comparison::Between
@@ -174,7 +175,8 @@ fn condition(predicate: &Predicate) -> Option<&'static str> {
     }
 }
 
-/// What a read asks for: `, where: {…}, sort: {…}, limit: 10`, and what is open about it.
+/// Returns the parameters of a read, such as `, where: {…}, sort: {…}, limit: 10`, and its open
+/// questions.
 fn asked(stats: &QueryStats, entity: &str, names: &Names, known: &Known<'_>) -> (String, String) {
     let shape = &stats.shape;
     let (mut said, mut open) = (String::new(), Vec::new());
@@ -207,7 +209,7 @@ fn asked(stats: &QueryStats, entity: &str, names: &Names, known: &Known<'_>) -> 
     } else if !shape.sort.is_empty() {
         open.push("sort".to_owned());
     }
-    // How many were asked for is not recorded; how many came is.
+    // The workload does not record the limit, so the number of returned documents is used.
     if shape.limited && stats.returned > 0 {
         said.push_str(&format!(", limit: {}", stats.returned.div_ceil(stats.count.max(1))));
     }
@@ -237,7 +239,7 @@ fn asked(stats: &QueryStats, entity: &str, names: &Names, known: &Known<'_>) -> 
     (said, open.join(", "))
 }
 
-/// Fields that a write changes.
+/// Returns the fields that a write changes.
 fn sets(shape: &QueryShape, entity: &str, known: &Known<'_>) -> String {
     let own = known.fields.get(entity);
     let mut fields: Vec<&str> = Vec::new();

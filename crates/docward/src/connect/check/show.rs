@@ -1,4 +1,4 @@
-//! Strings with marks under what was found, and as they should be.
+//! Prints connection strings with marks under the positions of findings, and corrected strings.
 
 use std::{collections::BTreeMap, fmt::Write};
 
@@ -8,25 +8,26 @@ use serde_json::{Value, json};
 
 use super::strings::{self, Given};
 
-/// A string as it was and as it should be, both without their passwords.
+/// A string before and after the correction, both without passwords.
 pub(super) struct Corrected {
     source: String,
     original: String,
     corrected: String,
     hosts: Vec<String>,
-    /// Rules whose findings the corrected string no longer has.
+    /// Rules whose findings are gone in the corrected string.
     fixed: Vec<String>,
     /// Findings that the corrected string still has.
     remaining: Vec<Finding>,
 }
 
-/// The changes that the findings about each string propose.
+/// Returns the changes that the findings about each string propose.
 pub(super) fn changes_of(given: &[Given], findings: &[Finding]) -> Vec<Vec<UriChange>> {
     given.iter().map(|string| changes(string, findings)).collect()
 }
 
-/// Every string beside its correction. `again` holds the corrected strings, `found_again` the findings about
-/// them: what is said to be corrected is what a second check does not find.
+/// Returns every string with its correction. `again` has the corrected strings, and `found_again`
+/// the findings about them. A finding counts as corrected only if this second check does not report
+/// it.
 pub(super) fn corrected(
     given: &[Given],
     findings: &[Finding],
@@ -57,7 +58,7 @@ pub(super) fn corrected(
         .collect()
 }
 
-/// Whether two findings are about the same fault of a string and of its correction.
+/// Whether two findings are about the same fault, in a string and in its correction.
 fn same_fault(left: &Finding, right: &Finding) -> bool {
     left.rule == right.rule && left.data.get("option") == right.data.get("option")
 }
@@ -79,13 +80,13 @@ fn concerns(finding: &Finding, string: &Given) -> bool {
 fn changes(string: &Given, findings: &[Finding]) -> Vec<UriChange> {
     let mut about: Vec<&Finding> =
         findings.iter().filter(|finding| is_about(finding, string)).collect();
-    // What fits the whole deployment (C032) goes over what fits one pool (C017, C018).
+    // A change for the whole deployment (C032) overrides one for a single pool (C017, C018).
     about.sort_by(|a, b| a.rule.cmp(&b.rule));
     let mut changes: Vec<UriChange> = Vec::new();
     for change in about.iter().flat_map(|finding| &finding.uri) {
         let is_settled = match change {
             UriChange::Set { name, .. } => string.overlaid.contains(name),
-            // The first list is the complete one.
+            // The first list of hosts is complete.
             UriChange::Hosts(_) => changes.iter().any(|made| matches!(made, UriChange::Hosts(_))),
             _ => false,
         };
@@ -97,7 +98,7 @@ fn changes(string: &Given, findings: &[Finding]) -> Vec<UriChange> {
     changes
 }
 
-/// Keeps `minPoolSize` at or below a `maxPoolSize` that became smaller.
+/// Keeps `minPoolSize` at or below a reduced `maxPoolSize`.
 fn fit_minimum(string: &Given, changes: &mut Vec<UriChange>) {
     let last = |wanted: &str, changes: &[UriChange]| {
         changes.iter().rev().find_map(|change| match change {
@@ -115,7 +116,7 @@ fn fit_minimum(string: &Given, changes: &mut Vec<UriChange>) {
     }
 }
 
-/// The JSON report with the corrected strings.
+/// Returns the JSON report with the corrected strings.
 pub(super) fn with_corrected(report: &str, corrected: &[Corrected]) -> String {
     let Ok(Value::Object(mut root)) = serde_json::from_str(report) else {
         return report.to_owned();
@@ -147,7 +148,7 @@ pub(super) fn with_corrected(report: &str, corrected: &[Corrected]) -> String {
     text
 }
 
-/// Strings with a mark under the place of each finding, then as they should be.
+/// Returns strings with a mark under the position of each finding, and then corrected strings.
 pub(super) fn marked(
     given: &[Given],
     findings: &[Finding],
@@ -193,7 +194,7 @@ pub(super) fn marked(
     out
 }
 
-/// Findings by the column they are at, in the order of the string.
+/// Returns findings by column, in the order of the string.
 fn marks<'f>(string: &Given, findings: &'f [Finding]) -> BTreeMap<usize, Vec<&'f Finding>> {
     let mut marks: BTreeMap<usize, Vec<&Finding>> = BTreeMap::new();
     for finding in findings.iter().filter(|finding| is_about(finding, string)) {

@@ -1,4 +1,4 @@
-//! Connection strings from arguments and files, with what the program adds to them.
+//! Reads connection strings from arguments and files, and adds the options that the program sets.
 
 use std::{
     fs,
@@ -14,33 +14,34 @@ use docward_model::{
 };
 use docward_uri::{At, ConnectionString, Fault, canonical_name, lookalike, parse, redact};
 
-/// What `--options` is called in findings.
+/// The file name for `--options` in findings.
 pub(super) const OPTIONS: &str = "--options";
 
-/// A connection string that was given.
+/// A connection string to check.
 #[derive(Clone)]
 pub(super) struct Given {
     /// `argument 1`, or the name of a file.
     pub(super) file: String,
     /// Its line, from 1.
     pub(super) line: u32,
-    /// Columns before the string in its line.
+    /// The number of columns before the string in its line.
     indent: usize,
-    /// Whether it was read from a file: then places are those in the file.
+    /// Whether it was read from a file. Positions then refer to the file.
     is_from_file: bool,
-    /// In parts.
+    /// The parsed string.
     pub(super) parsed: ConnectionString,
-    /// As rules judge it.
+    /// The form that rules check.
     pub(super) client: ClientUri,
-    /// Options that the program gives, by canonical name: correcting the string does not help there.
+    /// Options that the program sets, by canonical name. Correcting the string has no effect on
+    /// them.
     pub(super) overlaid: Vec<String>,
-    /// Where DNS says that its name leads.
+    /// The hosts that DNS returns for its name.
     pub(super) resolved: Option<Resolved>,
 }
 
 impl Given {
-    /// The string with these changes, as the same program uses it. A string that could not be read any more
-    /// stays as it is.
+    /// Returns the string with these changes, as the same program uses it. If the changed string is
+    /// invalid, returns the original.
     pub(super) fn changed(&self, changes: &[UriChange], overlay: &[Overlay]) -> Option<Self> {
         let text = self.parsed.rewrite(changes);
         let place = Place {
@@ -58,14 +59,15 @@ impl Given {
         Some(new)
     }
 
-    /// Reads a string.
+    /// Parses a string.
     fn read(text: &str, place: Place, overlay: &[Overlay]) -> Result<Self, Fault> {
         let parsed = parse(text)?;
         let locate = |at: At| {
             let column = if place.is_from_file {
                 place.indent + text.get(..at.offset).unwrap_or(text).chars().count()
             } else {
-                // As it is printed: the true column would tell how long the password is.
+                // Uses the column in the masked string, because the real one would reveal the
+                // length of the password.
                 parsed.masked_column(at.offset)
             };
             let column = u32::try_from(column + 1).unwrap_or(u32::MAX);
@@ -87,12 +89,12 @@ impl Given {
         })
     }
 
-    /// What problems and marks call it.
+    /// Returns the name of the string for problems and marks.
     pub(super) fn label(&self) -> String {
         if self.is_from_file { format!("{}:{}", self.file, self.line) } else { self.file.clone() }
     }
 
-    /// The column of a finding in [`ConnectionString::redacted`], from 0.
+    /// Returns the column of a finding in [`ConnectionString::redacted`], counted from 0.
     pub(super) fn shown_column(&self, column: u32) -> usize {
         let column = column.saturating_sub(1) as usize;
         if !self.is_from_file {
@@ -119,14 +121,14 @@ pub(super) fn known_service(name: &str, settings: &Settings) -> anyhow::Result<(
     bail!("--service {name}: docward.toml declares {}", text::list(&names, 8));
 }
 
-/// What `--options` says: names and values, with the column of each.
+/// The options of `--options`: names and values, with the column of each.
 pub(super) struct Overlay {
     name: String,
     value: String,
     column: u32,
 }
 
-/// Reads `--options`.
+/// Parses `--options`.
 pub(super) fn overlay(options: &[String]) -> anyhow::Result<Vec<Overlay>> {
     let mut column = 1;
     let mut out = Vec::new();
@@ -144,7 +146,7 @@ pub(super) fn overlay(options: &[String]) -> anyhow::Result<Vec<Overlay>> {
     Ok(out)
 }
 
-/// Reads all strings. What is no connection string is a problem, and the rest goes on.
+/// Reads all strings. An invalid one is reported as a problem, and reading continues.
 pub(super) fn read(
     arguments: &[String],
     files: &[PathBuf],
@@ -190,7 +192,7 @@ fn content(path: &Path) -> anyhow::Result<(String, String)> {
     Ok((name, text))
 }
 
-/// Where a string stands.
+/// The position of a string.
 struct Place {
     file: String,
     line: u32,
@@ -222,7 +224,7 @@ fn one(
     }
 }
 
-/// Names under which programs give credentials where they connect.
+/// Names of credentials that programs pass when they connect.
 const CREDENTIALS: [&str; 6] =
     ["auth", "credential", "credentials", "password", "user", "username"];
 
@@ -230,7 +232,7 @@ fn gives_credentials(option: &Overlay) -> bool {
     CREDENTIALS.iter().any(|name| option.name.eq_ignore_ascii_case(name))
 }
 
-/// A string with the options that the program gives, which go before its own.
+/// Adds the options of the program, which override those of the string.
 fn overlaid(parsed: &ConnectionString, own: ClientUri, overlay: &[Overlay]) -> ClientUri {
     let changes: Vec<UriChange> = overlay
         .iter()
@@ -259,7 +261,8 @@ fn overlaid(parsed: &ConnectionString, own: ClientUri, overlay: &[Overlay]) -> C
     client
 }
 
-/// Asks DNS where names lead, fills in what text records say, and compares with what is declared.
+/// Resolves names with DNS, adds the options of text records, and compares the result with the
+/// declared deployment.
 pub(super) fn resolve(given: &mut [Given], settings: &Settings, problems: &mut Vec<Problem>) {
     for string in given.iter_mut().filter(|string| string.client.srv) {
         let Some(name) = string.client.hosts.first().cloned() else { continue };
@@ -278,12 +281,12 @@ pub(super) fn resolve(given: &mut [Given], settings: &Settings, problems: &mut V
     }
 }
 
-/// Options of a text record hold where the string says nothing.
+/// Options of a text record apply if the string does not set them.
 fn adopt(client: &mut ClientUri, resolved: &Resolved) {
     let said = [("replicaSet", &resolved.replica_set), ("authSource", &resolved.auth_source)];
     for (name, value) in said {
         let Some(value) = value else { continue };
-        // The driver fills in `admin` by itself, which no text record said.
+        // The driver sets `admin` by default, so this value does not come from a text record.
         if client.option(name).is_some() || (name == "authSource" && value == "admin") {
             continue;
         }
@@ -303,7 +306,7 @@ fn adopt(client: &mut ClientUri, resolved: &Resolved) {
     }
 }
 
-/// What is declared about the deployment and is not what DNS says.
+/// Describes how the declared deployment differs from DNS.
 fn differs(resolved: &Resolved, settings: &Settings) -> Option<String> {
     let (declared, what) = match settings.deployment.topology? {
         DeclaredTopology::Sharded => (settings.deployment.routers?, "router"),
