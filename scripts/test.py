@@ -19,6 +19,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
@@ -47,6 +48,8 @@ STEPS = [
     ("tidy", ["cargo", "xtask", "tidy"]),
 ]
 
+# Steps that mostly wait for the network. They run one after the other while the code is checked.
+INSTALLS = ("servers", "browser", "clients", "mongosh")
 # Test programs that start servers, which the fast tier leaves out.
 WITH_SERVERS = {"end_to_end", "decisions", "server", "servers", "verdicts"}
 # The number of test programs whose time is printed at the end.
@@ -115,12 +118,36 @@ def target_directory():
     return os.environ.get("CARGO_TARGET_DIR") or os.path.join(ROOT, "target")
 
 
-def clients(command):
-    """Downloads drivers; returns the exit code and the generated clients that will not be run."""
-    done = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, text=True)
-    print(done.stdout, end="", flush=True)
-    missing = [line.split(" ")[0] for line in done.stdout.splitlines() if " missing: " in line]
-    return done.returncode, [f"programs with {language} were not run" for language in missing]
+class Installs:
+    """Runs the installing steps in the background. Each step's output is printed when its turn comes."""
+
+    def __init__(self, steps):
+        self._steps = steps
+        self._done = {name: threading.Event() for name, _ in steps}
+        self._results = {}
+        threading.Thread(target=self._run, daemon=True).start()
+
+    def _run(self):
+        for name, command in self._steps:
+            try:
+                done = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+                self._results[name] = done.returncode, done.stdout
+            except OSError as error:
+                self._results[name] = 1, f"{command[0]}: {error}\n"
+            self._done[name].set()
+
+    def wait(self, name):
+        """Waits for a step and prints its output; returns its exit code and output."""
+        self._done[name].wait()
+        code, output = self._results[name]
+        print(output, end="", flush=True)
+        return code, output
+
+
+def missing_clients(output):
+    """Returns which generated clients will not be run, from the output of scripts/clients.py."""
+    missing = [line.split(" ")[0] for line in output.splitlines() if " missing: " in line]
+    return [f"programs with {language} were not run" for language in missing]
 
 
 class Results:
@@ -206,14 +233,15 @@ def main():
     failed = []
     times = []
     results = Results()
+    steps = [(name, command) for name, command in steps if not wanted or name in wanted]
+    installs = Installs([step for step in steps if step[0] in INSTALLS])
     for name, command in steps:
-        if wanted and name not in wanted:
-            continue
         print(f"== {name}: {' '.join(command)}", flush=True)
         start = time.monotonic()
-        if name == "clients":
-            code, missing = clients(command)
-            skipped.extend(missing)
+        if name in INSTALLS:
+            code, output = installs.wait(name)
+            if name == "clients":
+                skipped.extend(missing_clients(output))
         elif name == "tests":
             code = tests(command, results)
         else:

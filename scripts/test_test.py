@@ -64,6 +64,18 @@ class ReadsTheOutputOfCargo(unittest.TestCase):
         self.assertEqual(results.total(), "3 passed, 3 failed, 1 skipped")
 
 
+class InstallsRunInTheBackground(unittest.TestCase):
+    def test_each_step_returns_its_code_and_output_in_its_turn(self):
+        say = lambda text, code: [sys.executable, "-c", f"import sys; print({text!r}); sys.exit({code})"]
+        installs = test.Installs([("one", say("php missing: no", 0)), ("two", say("no shell", 3)), ("three", ["/no/such"])])
+        with contextlib.redirect_stdout(io.StringIO()) as printed:
+            self.assertEqual(installs.wait("two"), (3, "no shell\n"))
+            code, output = installs.wait("one")
+            self.assertEqual(installs.wait("three")[0], 1)
+        self.assertEqual((code, test.missing_clients(output)), (0, ["programs with php were not run"]))
+        self.assertTrue(printed.getvalue().startswith("no shell\nphp missing: no\n/no/such"))
+
+
 class FastTier(unittest.TestCase):
     def test_no_program_that_starts_servers_is_in_it(self):
         steps = dict(test.fast_steps())
