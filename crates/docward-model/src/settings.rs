@@ -226,12 +226,12 @@ impl Settings {
         severity
     }
 
-    /// The configured number of another rule at a namespace, so that two rules share one threshold.
-    pub fn number_at(&self, code: &str, key: &str, namespace: &Namespace, default: f64) -> f64 {
-        match self.threshold_at(code, key, Some(&namespace.to_string())) {
+    /// A threshold of a rule as configured at a namespace, or its default.
+    pub fn limit(&self, code: &str, threshold: &Threshold, namespace: &Namespace) -> f64 {
+        match self.threshold_at(code, threshold.key, Some(&namespace.to_string())) {
             Some(ThresholdSetting::Int(n)) => *n as f64,
             Some(ThresholdSetting::Float(n)) => *n,
-            _ => default,
+            _ => threshold.default_number(),
         }
     }
 

@@ -98,8 +98,9 @@ macro_rules! severities {
 /// Declares a threshold with its source.
 #[macro_export]
 macro_rules! threshold {
-    ($name:ident, $key:literal, $kind:ident($default:expr), $unit:literal, $source:literal, $help:literal) => {
-        static $name: docward_model::Threshold = docward_model::Threshold {
+    ($visible:vis $name:ident, $key:literal, $kind:ident($default:expr), $unit:literal, $source:literal, $help:literal) => {
+        #[doc = $help]
+        $visible static $name: docward_model::Threshold = docward_model::Threshold {
             key: $key,
             default: docward_model::ThresholdValue::$kind($default),
             unit: $unit,

@@ -1,6 +1,7 @@
 //! What an array holds, whether it grows without end (ALG-6), and which rule speaks of it: one array
 //! gives one finding.
 
+use super::thresholds::{d003, d008, r008, r011};
 use docward_model::{
     BsonType, Collection, Distribution, Evidence, Field, FieldShape, Growth, Namespace, Observed,
     Profile, Reference, Seen, Settings, TextClass,
@@ -10,12 +11,8 @@ use super::forecast::{self, Credible};
 use super::patterns::{self, Bound};
 use super::{names, series, sizes, words};
 
-/// Elements an array should stay below (DM-08.1).
-pub const LIMIT: u64 = 1000;
 /// A distribution with this ratio between its end and its middle has a long tail.
 pub const TAIL: u64 = 10;
-/// How far ahead forecasts look.
-pub const HORIZON_YEARS: f64 = 5.0;
 /// An array that got one element longer may stay so: one address more is no habit.
 pub const ONE_MORE: f64 = 1.0;
 /// Below this a long tail is still a short list.
@@ -47,22 +44,22 @@ pub struct Limits {
 impl Limits {
     /// As configured for a namespace.
     pub fn of(settings: &Settings, namespace: &Namespace) -> Self {
-        let read =
-            |code: &str, key: &str, default: f64| settings.number_at(code, key, namespace, default);
-        let credible = Credible::DEFAULT;
+        let d008 = |threshold| d008::limit(settings, namespace, threshold);
+        let d003 = |threshold| d003::limit(settings, namespace, threshold);
+        let r008 = |threshold| r008::limit(settings, namespace, threshold);
         Self {
-            elements: read("D008", "max-elements", LIMIT as f64) as u64,
+            elements: d008(&d008::MAX_ELEMENTS) as u64,
             credible: Credible {
-                correlation: read("D008", "min-correlation", credible.correlation),
-                rows: read("D008", "min-documents", credible.rows as f64) as u64,
-                days: read("D008", "min-days", credible.days),
+                correlation: d008(&d008::MIN_CORRELATION),
+                rows: d008(&d008::MIN_DOCUMENTS) as u64,
+                days: d008(&d008::MIN_DAYS),
             },
-            horizon_days: read("D008", "horizon-years", HORIZON_YEARS) * 365.25,
-            oversized: read("D003", "max-bytes", sizes::RECOMMENDED as f64) as u64,
-            owned_share: read("D003", "min-share", 0.5),
-            outlier_ratio: read("R008", "min-ratio", TAIL as f64),
-            outlier_elements: read("R008", "min-elements", LIMIT as f64) as u64,
-            wide: read("R011", "max-elements", LIMIT as f64) as u64,
+            horizon_days: d008(&d008::HORIZON) * 365.25,
+            oversized: d003(&d003::MAX_BYTES) as u64,
+            owned_share: d003(&d003::MIN_SHARE),
+            outlier_ratio: r008(&r008::MIN_RATIO),
+            outlier_elements: r008(&r008::MIN_ELEMENTS) as u64,
+            wide: r011::limit(settings, namespace, &r011::MAX_ELEMENTS) as u64,
         }
     }
 }

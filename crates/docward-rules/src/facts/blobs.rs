@@ -1,15 +1,9 @@
 //! Files inside documents: which fields hold them, and which of two rules speaks of a field.
 
+use super::thresholds::{d004, d005};
 use docward_model::{Blob, BlobKind, Field, Namespace, Profile, Settings};
 
 use super::text;
-
-/// A file from this size on does not belong in a document (DM-05.4).
-pub const LARGE: u64 = 262_144;
-/// Encoded files below this are icons and thumbnails.
-pub const ICON: u64 = 16_384;
-/// Share of a collection's bytes from which an object store is the first choice (DM-05.6).
-pub const STORE_SHARE: f64 = 0.20;
 
 /// The figures both rules read, so that one field gives one finding.
 #[derive(Clone, Copy, Debug)]
@@ -27,13 +21,13 @@ pub struct Limits {
 impl Limits {
     /// As configured for a namespace.
     pub fn of(settings: &Settings, namespace: &Namespace) -> Self {
-        let read =
-            |code: &str, key: &str, default: f64| settings.number_at(code, key, namespace, default);
+        let d004 = |threshold| d004::limit(settings, namespace, threshold);
+        let d005 = |threshold| d005::limit(settings, namespace, threshold);
         Self {
-            large: read("D004", "max-bytes", LARGE as f64) as u64,
-            icon: read("D004", "min-encoded-bytes", ICON as f64) as u64,
-            share: read("D005", "max-share", STORE_SHARE),
-            store: read("D005", "min-p95-bytes", LARGE as f64) as u64,
+            large: d004(&d004::MAX_BYTES) as u64,
+            icon: d004(&d004::MIN_ENCODED) as u64,
+            share: d005(&d005::MAX_SHARE),
+            store: d005(&d005::MIN_P95) as u64,
         }
     }
 }

@@ -1,5 +1,6 @@
 //! Dates kept as text: which forms, how many, and which rule speaks about them (DM-09.1, GC-34).
 
+use super::thresholds::t001;
 use docward_model::{Field, Namespace, Settings, TextClass};
 
 use super::classes::{Class, classes};
@@ -69,11 +70,6 @@ pub enum DateVerdict {
     Periods(DateText),
 }
 
-/// Share of strings that must be dates when the name does not say so.
-pub const DATE_SHARE: f64 = 0.90;
-/// Share of strings that must be dates when the name says a point in time.
-pub const NAMED_DATE_SHARE: f64 = 0.50;
-
 /// Judges a field that holds strings, or strings beside real dates. Other mixes of types are no
 /// matter of dates alone and give `None`.
 pub fn judge(field: &Field, share: f64, named_share: f64) -> Option<DateVerdict> {
@@ -98,16 +94,12 @@ pub fn judge(field: &Field, share: f64, named_share: f64) -> Option<DateVerdict>
 /// Whether strings beside real dates in this field are the matter of the date rule, so that the rule
 /// about mixed types stays silent. The figures are those `T001` is configured with.
 pub fn owns_mix(settings: &Settings, namespace: &Namespace, field: &Field) -> bool {
-    let read = |key: &str, default: f64| settings.number_at("T001", key, namespace, default);
+    let t001 = |threshold| t001::limit(settings, namespace, threshold);
     let mixed = classes(field);
     mixed.len() == 2
         && mixed.iter().all(|(class, _)| matches!(class, Class::Text | Class::Date))
         && matches!(
-            judge(
-                field,
-                read("date-share", DATE_SHARE),
-                read("named-date-share", NAMED_DATE_SHARE)
-            ),
+            judge(field, t001(&t001::SHARE), t001(&t001::NAMED_SHARE)),
             Some(DateVerdict::Dates(_))
         )
 }

@@ -1,6 +1,7 @@
 //! What kind of values `_id` holds and in which order they came (DM-09.3, DM-09.4, DM-10.*). One
 //! judgement for the rules about ids, so that exactly one of them speaks.
 
+use super::thresholds::{t003, t008};
 use docward_model::{Field, Namespace, Profile, Settings, TextClass, TextProfile};
 
 use super::classes::{Class, classes, is_only};
@@ -10,18 +11,8 @@ use super::{names, words};
 const GIVEN_OUT: &[&str] =
     &["tax", "vat", "national", "citizen", "personal", "registration", "serial", "bank", "iban"];
 
-/// Share of digits from which an id counts as a number (DM-09.4).
-pub const DIGIT_SHARE: f64 = 0.99;
-/// Values from which digits say something.
-pub const DIGIT_VALUES: u64 = 20;
-/// Share of rising neighbours from which ids count as increasing (DM-10.2).
-pub const RISING_SHARE: f64 = 0.95;
 /// Rank correlation with the order of storage from which ids rise, whatever single neighbours do.
 const RISING_IN_THE_LARGE: f64 = 0.95;
-/// Neighbours to compare before the order says anything.
-pub const ORDER_PAIRS: u64 = 100;
-/// Documents a collection must have before the order of its ids matters.
-pub const ORDER_DOCUMENTS: u64 = 1000;
 
 /// The figures by which the rules about ids divide the work between them, as configured for a
 /// namespace: digits are `T003`'s, the order of ids is `T008`'s.
@@ -42,14 +33,14 @@ pub struct Limits {
 impl Limits {
     /// As configured for a namespace.
     pub fn of(settings: &Settings, namespace: &Namespace) -> Self {
-        let read =
-            |code: &str, key: &str, default: f64| settings.number_at(code, key, namespace, default);
+        let t003 = |threshold| t003::limit(settings, namespace, threshold);
+        let t008 = |threshold| t008::limit(settings, namespace, threshold);
         Self {
-            digit_share: read("T003", "digit-share", DIGIT_SHARE),
-            digit_values: read("T003", "min-values", DIGIT_VALUES as f64) as u64,
-            rising_share: read("T008", "rising-share", RISING_SHARE),
-            order_pairs: read("T008", "min-pairs", ORDER_PAIRS as f64) as u64,
-            order_documents: read("T008", "min-documents", ORDER_DOCUMENTS as f64) as u64,
+            digit_share: t003(&t003::SHARE),
+            digit_values: t003(&t003::MIN_VALUES) as u64,
+            rising_share: t008(&t008::RISING),
+            order_pairs: t008(&t008::MIN_PAIRS) as u64,
+            order_documents: t008(&t008::MIN_DOCUMENTS) as u64,
         }
     }
 

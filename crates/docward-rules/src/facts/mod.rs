@@ -45,6 +45,7 @@ pub mod statements;
 pub mod suffix;
 pub mod targets;
 pub mod text;
+pub mod thresholds;
 pub mod validators;
 pub mod wanted;
 pub mod words;

@@ -1,6 +1,7 @@
 //! Questions about a shard key (SK-*): what it is made of, how fine it is. The key is the one a cluster
 //! has, or else the one that was declared. How to change it is in `key_change`.
 
+use super::thresholds::k002;
 use std::{borrow::Cow, collections::BTreeMap};
 
 use docward_model::{
@@ -306,27 +307,15 @@ pub fn splitter(
     fields
 }
 
-/// Different values a key needs, and for each shard (SK-1); documents per value from which more
-/// documents will hardly bring more values.
-pub const MIN_VALUES: i64 = 1000;
-/// See [`MIN_VALUES`].
-pub const VALUES_PER_SHARD: i64 = 100;
-/// See [`MIN_VALUES`].
-pub const MIN_REPEATS: i64 = 10;
-/// The share of one value above which a key fails (SK-2), and documents to count first.
+/// The share of one value above which a key fails (SK-2).
 pub const FAIL_SHARE: f64 = 0.30;
-/// See [`FAIL_SHARE`].
-pub const MIN_DOCUMENTS: i64 = 50;
 /// The share of reads that must name the key (SK-4).
 pub const MIN_TARGETED: f64 = 0.8;
 
 /// The share of one value that `K002` warns about, as configured for a namespace.
 pub fn max_share(settings: &Settings, namespace: &Namespace) -> f64 {
-    settings.number_at("K002", "warn-share", namespace, MAX_SHARE)
+    k002::limit(settings, namespace, &k002::WARN)
 }
-
-/// The default of it (SK-2).
-pub const MAX_SHARE: f64 = 0.10;
 
 #[cfg(test)]
 mod tests {

@@ -1,5 +1,6 @@
 //! Operations in words, and findings about those that an index would serve better.
 
+use super::thresholds::{w001, w003};
 use docward_model::{
     Comparison, Draft, Evidence, FieldPath, Namespace, Predicate, QueryShape, QueryStats, Safety,
     Seen, Settings, Subject, Unit,
@@ -121,23 +122,19 @@ pub fn all_business_shapes(evidence: &Evidence) -> impl Iterator<Item = &QuerySt
 /// Whether scans of the collection are what is to be said of a shape: most of its operations were
 /// some, or W001 reports them in full.
 pub fn is_told_as_scan(settings: &Settings, stats: &QueryStats) -> bool {
-    let of_w001 = |key: &str, default: f64| {
-        settings.number_at("W001", key, &stats.shape.namespace, default) as u64
-    };
-    let is_reported = stats.collection_scans >= of_w001("min-count", 3.0)
-        && stats.most_scanned >= of_w001("min-examined", 1000.0);
+    let w001 = |threshold| w001::limit(settings, &stats.shape.namespace, threshold) as u64;
+    let is_reported = stats.collection_scans >= w001(&w001::MIN_COUNT)
+        && stats.most_scanned >= w001(&w001::MIN_EXAMINED);
     stats.collection_scans > 0 && (2 * stats.collection_scans > stats.count || is_reported)
 }
 
 /// Whether a shape sorts so much in memory that W003 is about it.
 pub fn is_told_as_sort(settings: &Settings, stats: &QueryStats) -> bool {
-    let of_w003 = |key: &str, default: f64| {
-        settings.number_at("W003", key, &stats.shape.namespace, default) as u64
-    };
+    let w003 = |threshold| w003::limit(settings, &stats.shape.namespace, threshold) as u64;
     !stats.shape.sort.is_empty()
         && stats.sorts > 0
-        && stats.sorts >= of_w003("min-count", 3.0)
-        && stats.sorted / stats.sorts >= of_w003("min-sorted", 1000.0)
+        && stats.sorts >= w003(&w003::MIN_COUNT)
+        && stats.sorted / stats.sorts >= w003(&w003::MIN_SORTED)
 }
 
 /// Whether a path of an operation has a number in it that may be a position in an array.

@@ -3,8 +3,9 @@
 use docward_model::{Collection, Draft, Field, Profile, Safety, Subject};
 
 use crate::facts::arrays::{self, Limits, Owner};
+use crate::facts::thresholds::d003::{MAX_BYTES, MIN_SHARE};
 use crate::facts::{patterns, proposals, text};
-use crate::{Cx, declare_rule, threshold};
+use crate::{Cx, declare_rule};
 
 declare_rule! {
     /// # Array-dominated document
@@ -52,23 +53,6 @@ declare_rule! {
     data: ["bytesPerElement", "child", "documentsOver", "elements", "limit", "max", "p99", "parentId"],
     check: Collection(check),
 }
-
-threshold!(
-    MAX_BYTES,
-    "max-bytes",
-    Int(102_400),
-    "bytes",
-    "DM-05.1, GC-02",
-    "documents larger than this count as oversized"
-);
-threshold!(
-    MIN_SHARE,
-    "min-share",
-    Float(0.5),
-    "share of the document's bytes",
-    "DM-05.3",
-    "share that one array must own, in most of the largest documents"
-);
 
 fn check(collection: &Collection, cx: &mut Cx<'_>) {
     let Some(profile) = patterns::user_documents(collection) else { return };

@@ -2,8 +2,9 @@
 
 use docward_model::{Collection, Draft, Subject};
 
+use crate::facts::thresholds::d004::{MAX_BYTES, MIN_ENCODED};
 use crate::facts::{blobs, patterns, proposals, text};
-use crate::{Cx, declare_rule, threshold};
+use crate::{Cx, declare_rule};
 
 declare_rule! {
     /// # Embedded blob
@@ -47,23 +48,6 @@ declare_rule! {
     data: ["encoded", "files", "limit", "max", "p50", "p95", "share"],
     check: Collection(check),
 }
-
-threshold!(
-    MAX_BYTES,
-    "max-bytes",
-    Int(262_144),
-    "bytes",
-    "DM-05.4; our default",
-    "binaries of this size or more are files"
-);
-threshold!(
-    MIN_ENCODED,
-    "min-encoded-bytes",
-    Int(16_384),
-    "bytes",
-    "our default",
-    "base64 files smaller than this are taken for icons"
-);
 
 fn check(collection: &Collection, cx: &mut Cx<'_>) {
     let Some(profile) = patterns::user_documents(collection) else { return };

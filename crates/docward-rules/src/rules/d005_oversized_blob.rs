@@ -2,8 +2,9 @@
 
 use docward_model::{Collection, Draft, Subject};
 
+use crate::facts::thresholds::d005::{MAX_SHARE, MIN_P95};
 use crate::facts::{blobs, patterns, proposals, text};
-use crate::{Cx, declare_rule, threshold};
+use crate::{Cx, declare_rule};
 
 declare_rule! {
     /// # Oversized blob
@@ -44,24 +45,6 @@ declare_rule! {
     data: ["encoded", "files", "limit", "max", "p50", "p95", "share"],
     check: Collection(check),
 }
-
-threshold!(
-    MAX_SHARE,
-    "max-share",
-    Float(0.20),
-    "share of the collection's bytes",
-    "DM-05.6, GC-25; our default",
-    "share from which an object store is the first choice"
-);
-
-threshold!(
-    MIN_P95,
-    "min-p95-bytes",
-    Int(262_144),
-    "bytes",
-    "DM-05.4, GC-25; our default",
-    "95th percentile of the sizes from which files are large"
-);
 
 fn check(collection: &Collection, cx: &mut Cx<'_>) {
     let Some(profile) = patterns::user_documents(collection) else { return };

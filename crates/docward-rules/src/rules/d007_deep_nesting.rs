@@ -182,7 +182,7 @@ struct Nesting<'a> {
 /// Whether this rule would call the nesting an error, for D012 to be no milder.
 pub(super) fn fails(settings: &Settings, collection: &Collection, profile: &Profile) -> bool {
     let ns = &collection.namespace;
-    let fail = settings.number_at("D007", FAIL.key, ns, FAIL.default_number()) as u32;
+    let fail = settings.limit("D007", &FAIL, ns) as u32;
     nesting(profile, fail).is_some_and(|n| n.depth > fail)
 }
 

@@ -8,8 +8,11 @@ use docward_model::{
 
 use crate::facts::arrays::{self, Elements, Limits, Owner, Unbounded, Verdict};
 use crate::facts::forecast::{self, Forecast};
+use crate::facts::thresholds::d008::{
+    HORIZON, MAX_ELEMENTS, MIN_CORRELATION, MIN_DAYS, MIN_DOCUMENTS,
+};
 use crate::facts::{code, patterns, proposals, sizes, text};
-use crate::{Cx, declare_rule, threshold};
+use crate::{Cx, declare_rule};
 
 declare_rule! {
     /// # Unbounded array
@@ -86,47 +89,6 @@ declare_rule! {
     ],
     check: Collection(check),
 }
-
-threshold!(
-    MAX_ELEMENTS,
-    "max-elements",
-    Int(1000),
-    "elements",
-    "DM-08.1, ALG-6",
-    "length from which an array counts as long"
-);
-threshold!(
-    MIN_CORRELATION,
-    "min-correlation",
-    Float(0.5),
-    "rank correlation",
-    "ALG-6",
-    "how clearly length must rise with age"
-);
-threshold!(
-    MIN_DOCUMENTS,
-    "min-documents",
-    Int(50),
-    "documents",
-    "our default",
-    "documents of known age, or seen on two dates, needed to speak of growth"
-);
-threshold!(
-    MIN_DAYS,
-    "min-days",
-    Int(7),
-    "days",
-    "our default",
-    "days those documents must span, or the two dates lie apart"
-);
-threshold!(
-    HORIZON,
-    "horizon-years",
-    Int(5),
-    "years",
-    "our default",
-    "how far ahead forecasts look; a short array that grows is reported only if it gets long by then"
-);
 
 /// How far ahead the days of 1, 10 and 16 MB may lie and still be told.
 const SIZES_YEARS: f64 = 20.0;

@@ -2,6 +2,7 @@
 
 use docward_model::{Collection, Draft, Index, Look, Safety, Seen, Severity, Step, Subject, Unit};
 
+use crate::facts::thresholds::i007;
 use crate::{
     Cx, declare_rule,
     facts::{
@@ -66,9 +67,6 @@ declare_rule! {
     check: Collection(check),
 }
 
-/// From so many days on I007 reports an index that nothing used.
-const UNUSED_DAYS: f64 = 7.0;
-
 /// A longer index so many times as large may answer from disk what the shorter one answered from memory.
 const MUCH_LARGER: u64 = 4;
 
@@ -111,7 +109,7 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
     let shard_key = sharding::key_of(cx.evidence(), cx.settings(), &collection.namespace);
     // What I007 advises to hide answers nothing soon: of the two, the one that is used stays.
     let server = cx.evidence().server.as_ref();
-    let days = cx.settings().number_at("I007", "min-days", ns, UNUSED_DAYS);
+    let days = i007::limit(cx.settings(), ns, &i007::MIN_DAYS);
     let is_idle = |index: &Index| {
         server.and_then(|s| unused_days(index, s)).is_some_and(|unused| unused as f64 >= days)
     };

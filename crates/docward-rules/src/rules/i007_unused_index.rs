@@ -2,13 +2,13 @@
 
 use docward_model::{Collection, Draft, Look, Safety, Seen, Severity, Step, Subject, Unit};
 
+use crate::facts::thresholds::i007::MIN_DAYS;
 use crate::{
     Cx, declare_rule,
     facts::{
         indexes::{covering, has_duty, is_counted_by_all, of_whom, unused_days},
         sharding, text,
     },
-    threshold,
 };
 
 declare_rule! {
@@ -58,15 +58,6 @@ declare_rule! {
     data: ["days", "index", "tier"],
     check: Collection(check),
 }
-
-threshold!(
-    MIN_DAYS,
-    "min-days",
-    Int(7),
-    "days",
-    "our default",
-    "indexes observed for a shorter time are not judged"
-);
 
 fn check(collection: &Collection, cx: &mut Cx<'_>) {
     let (Some(indexes), Some(server)) = (&collection.indexes, &cx.evidence().server) else {

@@ -4,8 +4,9 @@ use docward_model::{Collection, Draft, Profile, Severity, ShardKey, Subject};
 
 use crate::facts::key_change::KeyChange;
 use crate::facts::sharding::{self, Values};
+use crate::facts::thresholds::k001::{MIN_REPEATS, MIN_VALUES, PER_SHARD};
 use crate::facts::{text, words};
-use crate::{Cx, declare_rule, threshold};
+use crate::{Cx, declare_rule};
 
 declare_rule! {
     /// # Low cardinality shard key
@@ -51,31 +52,6 @@ declare_rule! {
     data: ["arrays", "exact", "key", "needed", "values"],
     check: Collection(check),
 }
-
-threshold!(
-    MIN_VALUES,
-    "min-values",
-    Int(sharding::MIN_VALUES),
-    "different values",
-    "SK-1",
-    "different values a shard key needs at least"
-);
-threshold!(
-    PER_SHARD,
-    "values-per-shard",
-    Int(sharding::VALUES_PER_SHARD),
-    "different values per shard",
-    "SK-1",
-    "different values a shard key needs for each shard"
-);
-threshold!(
-    MIN_REPEATS,
-    "min-repeats",
-    Int(sharding::MIN_REPEATS),
-    "documents per value",
-    "our default",
-    "documents per value from which more documents will hardly bring more values"
-);
 
 fn check(collection: &Collection, cx: &mut Cx<'_>) {
     let Some(profile) = &collection.profile else { return };

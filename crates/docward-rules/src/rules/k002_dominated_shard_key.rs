@@ -2,6 +2,7 @@
 
 use docward_model::{Collection, Draft, Level, Profile, ShardKey, Subject};
 
+use crate::facts::thresholds::k002::{MIN_DOCUMENTS, WARN};
 use crate::facts::{key_change::KeyChange, sharding, text};
 use crate::{Cx, declare_rule, threshold};
 
@@ -49,28 +50,12 @@ declare_rule! {
 }
 
 threshold!(
-    WARN,
-    "warn-share",
-    Float(sharding::MAX_SHARE),
-    "share of documents",
-    "SK-2",
-    "share of one value above which the key is warned about"
-);
-threshold!(
     FAIL,
     "fail-share",
     Float(sharding::FAIL_SHARE),
     "share of documents",
     "SK-2",
     "share of one value above which the key fails"
-);
-threshold!(
-    MIN_DOCUMENTS,
-    "min-documents",
-    Int(sharding::MIN_DOCUMENTS),
-    "documents",
-    "our default",
-    "documents to count before a share says anything"
 );
 
 /// A key whose top value has little more than an even share is short of values, which `K001` says.

@@ -58,7 +58,7 @@ threshold!(
 threshold!(
     RISING,
     "rising-share",
-    Float(ids::RISING_SHARE),
+    Float(0.95),
     "share of neighbours",
     "DM-10.2",
     "share of neighbouring `_id`s that rise from which `_id` counts as rising"

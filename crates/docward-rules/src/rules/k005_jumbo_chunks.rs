@@ -2,6 +2,7 @@
 
 use docward_model::{Collection, Draft, Evidence, Seen, Severity, ShardKey, Subject, Unit};
 
+use crate::facts::thresholds::{k001, k002};
 use crate::facts::{key_change, sharding, text};
 use crate::{Cx, declare_rule};
 
@@ -90,18 +91,17 @@ fn is_said_by_others(
 ) -> bool {
     let (settings, ns) = (cx.settings(), &collection.namespace);
     let Some(profile) = &collection.profile else { return false };
-    let number = |code: &str, name: &str, default: f64| settings.number_at(code, name, ns, default);
+    let k001 = |threshold| k001::limit(settings, ns, threshold);
     let needed = sharding::needed_values(
-        number("K001", "min-values", sharding::MIN_VALUES as f64) as u64,
-        number("K001", "values-per-shard", sharding::VALUES_PER_SHARD as f64) as u64,
+        k001(&k001::MIN_VALUES) as u64,
+        k001(&k001::PER_SHARD) as u64,
         sharding::shards(evidence, settings),
     );
     let few = sharding::values(profile, key).is_some_and(|values| {
         values.most < needed as f64
-            && profile.documents as f64 / values.most.max(1.0)
-                >= number("K001", "min-repeats", sharding::MIN_REPEATS as f64)
+            && profile.documents as f64 / values.most.max(1.0) >= k001(&k001::MIN_REPEATS)
     });
-    let least = number("K002", "min-documents", sharding::MIN_DOCUMENTS as f64);
+    let least = k002::limit(settings, ns, &k002::MIN_DOCUMENTS);
     let dominated = profile.documents as f64 >= least
         && sharding::least_top_share(profile, key)
             .is_some_and(|(share, _)| share > sharding::max_share(settings, ns));

@@ -116,9 +116,7 @@ pub(super) struct Limits {
 impl Limits {
     /// As configured for the collection of the details.
     pub(super) fn of(settings: &Settings, namespace: &Namespace) -> Self {
-        let read = |threshold: &Threshold| {
-            settings.number_at("R004", threshold.key, namespace, threshold.default_number())
-        };
+        let read = |threshold: &Threshold| settings.limit("R004", threshold, namespace);
         Self {
             few: read(&FEW) as u64,
             max_bytes: read(&MAX_BYTES) as u64,

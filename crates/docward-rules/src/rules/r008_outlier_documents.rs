@@ -3,6 +3,7 @@
 use docward_model::{Collection, Draft, Namespace, NewIndex, Safety, Step, Subject};
 
 use crate::facts::arrays::{self, Limits, Owner};
+use crate::facts::thresholds::r008::{MIN_ELEMENTS, MIN_RATIO};
 use crate::facts::{patterns, proposals, text};
 use crate::{Cx, declare_rule, threshold};
 
@@ -51,22 +52,6 @@ declare_rule! {
     check: Collection(check),
 }
 
-threshold!(
-    MIN_RATIO,
-    "min-ratio",
-    Int(10),
-    "times the 99th percentile",
-    "PT-outlier.1; our default",
-    "how much longer than the 99th percentile the longest array must be"
-);
-threshold!(
-    MIN_ELEMENTS,
-    "min-elements",
-    Int(1000),
-    "elements",
-    "PT-outlier.1",
-    "the fewest elements the longest array must have"
-);
 threshold!(
     PAGE,
     "page-elements",

@@ -5,8 +5,9 @@ use docward_model::{
 };
 
 use crate::facts::arrays::{self, Limits, Owner};
+use crate::facts::thresholds::r011::MAX_ELEMENTS;
 use crate::facts::{classes, patterns, text};
-use crate::{Cx, declare_rule, threshold};
+use crate::{Cx, declare_rule};
 
 declare_rule! {
     /// # Wide many to many
@@ -54,15 +55,6 @@ declare_rule! {
     data: ["max", "other", "otherMax", "p99"],
     check: Collection(check),
 }
-
-threshold!(
-    MAX_ELEMENTS,
-    "max-elements",
-    Int(1000),
-    "elements",
-    "ER-T.6",
-    "length from which an array of ids is too wide"
-);
 
 fn check(collection: &Collection, cx: &mut Cx<'_>) {
     let Some(profile) = patterns::user_documents(collection) else { return };

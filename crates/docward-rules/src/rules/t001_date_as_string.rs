@@ -7,6 +7,7 @@ use docward_model::{
 };
 
 use crate::facts::dates::{self, DateText, DateVerdict};
+use crate::facts::thresholds::t001::{NAMED_SHARE, SHARE};
 use crate::facts::{classes, fold, names, statements, text, words};
 use crate::{Cx, declare_rule, threshold};
 
@@ -54,22 +55,6 @@ declare_rule! {
     check: Collection(check),
 }
 
-threshold!(
-    SHARE,
-    "date-share",
-    Float(dates::DATE_SHARE),
-    "share of strings",
-    "DM-09.1",
-    "share of the non-empty strings that must be dates before the field is reported"
-);
-threshold!(
-    NAMED_SHARE,
-    "named-date-share",
-    Float(dates::NAMED_DATE_SHARE),
-    "share of strings",
-    "our default",
-    "the same for fields whose name says a point in time"
-);
 threshold!(
     MIN_UNKNOWN,
     "min-unknown",

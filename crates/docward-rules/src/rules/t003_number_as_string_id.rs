@@ -5,8 +5,9 @@ use docward_model::{
 };
 
 use crate::facts::ids::{self, Digits};
+use crate::facts::thresholds::t003::{MIN_VALUES, SHARE};
 use crate::facts::{classes, fold, statements, text};
-use crate::{Cx, declare_rule, threshold};
+use crate::{Cx, declare_rule};
 
 declare_rule! {
     /// # Number as string id
@@ -50,23 +51,6 @@ declare_rule! {
     data: ["integers", "leadingZeros", "strings"],
     check: Collection(check),
 }
-
-threshold!(
-    SHARE,
-    "digit-share",
-    Float(ids::DIGIT_SHARE),
-    "share of strings",
-    "DM-09.4",
-    "share of the non-empty strings that must be whole numbers of 64 bits"
-);
-threshold!(
-    MIN_VALUES,
-    "min-values",
-    Int(ids::DIGIT_VALUES as i64),
-    "strings",
-    "our default",
-    "strings a field must hold before its digits say anything"
-);
 
 fn check(collection: &Collection, cx: &mut Cx<'_>) {
     let Some(profile) = classes::shaped_by_people(collection) else { return };

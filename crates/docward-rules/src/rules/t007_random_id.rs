@@ -58,7 +58,7 @@ declare_rule! {
 threshold!(
     MIN_PAIRS,
     "min-pairs",
-    Int(ids::ORDER_PAIRS as i64),
+    Int(100),
     "neighbouring documents",
     "our default",
     "neighbours to compare before their order tells random text from other text"

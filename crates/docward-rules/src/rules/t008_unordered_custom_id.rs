@@ -3,8 +3,9 @@
 use docward_model::{Collection, Draft, Severity, Subject};
 
 use crate::facts::ids::{self, IdKind, Order};
+use crate::facts::thresholds::t008::{MIN_DOCUMENTS, MIN_PAIRS, RISING};
 use crate::facts::{classes, text};
-use crate::{Cx, declare_rule, threshold};
+use crate::{Cx, declare_rule};
 
 declare_rule! {
     /// # Unordered custom id
@@ -57,31 +58,6 @@ declare_rule! {
     data: ["pairs", "rising"],
     check: Collection(check),
 }
-
-threshold!(
-    RISING,
-    "rising-share",
-    Float(ids::RISING_SHARE),
-    "share of neighbours",
-    "DM-10.2",
-    "share of neighbours that must rise for ids to count as increasing"
-);
-threshold!(
-    MIN_PAIRS,
-    "min-pairs",
-    Int(ids::ORDER_PAIRS as i64),
-    "neighbouring documents",
-    "our default",
-    "neighbours to compare before their order says anything"
-);
-threshold!(
-    MIN_DOCUMENTS,
-    "min-documents",
-    Int(ids::ORDER_DOCUMENTS as i64),
-    "documents",
-    "our default",
-    "documents a collection must have before the order of its ids matters"
-);
 
 /// Whether this rule speaks: `T009` is silent then.
 pub(super) fn speaks(id: &ids::Id<'_>, documents: u64, limits: &ids::Limits) -> bool {

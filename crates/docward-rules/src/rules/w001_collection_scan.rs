@@ -2,6 +2,7 @@
 
 use docward_model::{Draft, Evidence, QueryStats, Severity};
 
+use crate::facts::thresholds::w001::{MIN_COUNT, MIN_EXAMINED};
 use crate::{
     Cx, declare_rule,
     facts::{text, workload},
@@ -61,23 +62,6 @@ declare_rule! {
     ],
     check: Deployment(check),
 }
-
-threshold!(
-    MIN_EXAMINED,
-    "min-examined",
-    Int(1000),
-    "documents",
-    "our default",
-    "scans of smaller collections are not reported"
-);
-threshold!(
-    MIN_COUNT,
-    "min-count",
-    Int(3),
-    "operations",
-    "our default",
-    "fewer operations of a shape are told as information"
-);
 
 threshold!(
     MEANT_SHARE,

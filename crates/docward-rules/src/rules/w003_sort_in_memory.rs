@@ -2,10 +2,10 @@
 
 use docward_model::{Evidence, Operation};
 
+use crate::facts::thresholds::w003::{MIN_COUNT, MIN_SORTED};
 use crate::{
     Cx, declare_rule,
     facts::{text, workload},
-    threshold,
 };
 
 declare_rule! {
@@ -47,23 +47,6 @@ declare_rule! {
     data: ["documentsExamined", "maxMillis", "operations", "returned", "sorts"],
     check: Deployment(check),
 }
-
-threshold!(
-    MIN_SORTED,
-    "min-sorted",
-    Int(1000),
-    "documents per operation",
-    "our default",
-    "smaller sorts are not reported"
-);
-threshold!(
-    MIN_COUNT,
-    "min-count",
-    Int(3),
-    "operations",
-    "our default",
-    "shapes seen less often are not reported"
-);
 
 fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
     for stats in workload::business_shapes(evidence) {
