@@ -252,10 +252,10 @@ const HEAD: &str = "\
 # A gallery of designs
 
 Seven models and what [`docward design`](design.md) makes of them. *Before* are the entities and relationships of the
-file: `1:N` is one to many. *After* are the collections: a box lists what was decided to live inside a document (lists
-with their greatest length, copies, counts, ids), an arrow is a reference, and a dashed one has copies beside it.
-Figures are those of the default output; `--format html` shows every vote, cost and growth. The story of hot shard
-keys (ST-24) is told by data and not by a model: see [the examples](../examples/README.md).
+file; `1:N` is one to many. *After* are the collections. A box lists what the design embeds in a document: lists with
+their greatest length, copies, counts and ids. An arrow is a reference, and a dashed one has copies beside it.
+Figures are those of the default output; `--format html` shows every vote, cost and growth. The example of hot shard
+keys (ST-24) consists of data instead of a model: see [the examples](../examples/README.md).
 
 | model | what it shows | stories and clauses |
 |---|---|---|

@@ -61,9 +61,9 @@ fn pages() -> Result<Vec<std::path::PathBuf>> {
     Ok(pages)
 }
 
-/// The text of a line that is a comment.
+/// The text of a line that is a comment. Lines of a string that holds comments are none.
 fn comment(line: &str) -> Option<&str> {
-    let text = line.trim_start().strip_prefix("//")?;
+    let text = line.trim_start().strip_prefix("//").filter(|text| !text.ends_with("\\n\\"))?;
     Some(text.strip_prefix(['/', '!']).unwrap_or(text).trim())
 }
 

@@ -1,8 +1,12 @@
 //! Runs rules on examples written as text: the fences of rule pages and the tests of rule files.
 //!
-//! Lines are documents; `@ db.coll` starts a collection, `options {…}` and `index {…}` set catalogue
-//! facts, `ran {…}` is an operation on the collection as the server's profiler writes it down, `log
-//! {…}` a line of a server's log, `x500 {…}` repeats a document or operation. See CONTRIBUTING.md for the whole grammar.
+//! Lines are documents. CONTRIBUTING.md has the whole grammar; the common forms are:
+//!
+//! - `@ db.coll` starts a collection;
+//! - `options {…}` and `index {…}` set catalogue facts;
+//! - `ran {…}` is an operation on the collection, as the server's profiler records it;
+//! - `log {…}` is a line of a server's log;
+//! - `x500 {…}` repeats a document or operation.
 
 use std::{collections::BTreeMap, sync::Arc};
 

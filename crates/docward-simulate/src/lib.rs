@@ -7,7 +7,9 @@
 //! (the declared mix). Children with one parent are in `store`, `relation` and `write`, shared
 //! children in `shared`, time series in `series`.
 
+mod context;
 mod make;
+mod queries;
 mod relation;
 mod replay;
 mod run;

@@ -8,7 +8,7 @@ use docward_design::{
 };
 use mongodb::{ClientSession, error::Error};
 
-use crate::{make::Rng, run::Around};
+use crate::{context::RunContext, make::Rng};
 use docward_refactor::{Trouble, failed};
 
 /// A stored alternative that executes operations.
@@ -74,7 +74,7 @@ struct Replay<S> {
 }
 
 impl<S: Subject> Replay<S> {
-    fn new(around: &Around<'_>, subject: S) -> Self {
+    fn new(around: &RunContext<'_>, subject: S) -> Self {
         let operations = subject.operations();
         let rates: Vec<f64> = operations.iter().map(|(_, _, rate)| *rate).collect();
         let runs = runs(&rates, around.operations);
@@ -90,7 +90,7 @@ impl<S: Subject> Replay<S> {
     /// Executes up to this many more; returns whether there are more after them.
     async fn some(
         &mut self,
-        around: &Around<'_>,
+        around: &RunContext<'_>,
         session: &mut Option<ClientSession>,
         most: usize,
     ) -> Result<bool, Trouble> {
@@ -124,7 +124,7 @@ const TURN: usize = 20;
 /// Executes the declared mix on all alternatives in turns; returns the alternatives in their final
 /// state, with the measurements.
 pub(crate) async fn replayed<S: Subject>(
-    around: &Around<'_>,
+    around: &RunContext<'_>,
     session: &mut Option<ClientSession>,
     subjects: Vec<S>,
 ) -> Result<Vec<(S, Vec<MeasuredOperation>)>, Trouble> {

@@ -1,7 +1,7 @@
 //! Simulates one relationship or series after the other: stored in every alternative, measured,
 //! replayed, removed.
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::AtomicBool;
 
 use docward_design::{
     ReadingsWay,
@@ -15,6 +15,7 @@ use mongodb::{
 
 use crate::{
     PlannedSeries, PlannedSimulation, SimulationPlan,
+    context::RunContext,
     relation::{self, Operation, Relation},
     replay::replayed,
     series::{self, Series},
@@ -22,20 +23,6 @@ use crate::{
     store::{Sizes, Store},
 };
 use docward_refactor::{Operator, Trouble, failed};
-
-/// The context of every part of a run.
-pub(crate) struct Around<'a> {
-    pub(crate) seed: u64,
-    pub(crate) operations: u64,
-    stop: &'a AtomicBool,
-    pub(crate) progress: &'a (dyn Fn(u64, u64) + Sync),
-}
-
-impl Around<'_> {
-    pub(crate) fn check(&self) -> Result<(), Trouble> {
-        if self.stop.load(Ordering::Relaxed) { Err(Trouble::Ended) } else { Ok(()) }
-    }
-}
 
 /// A unique name for a scratch database.
 pub fn scratch_name() -> String {
@@ -59,7 +46,7 @@ pub fn simulate(
         Err(trouble) => return (Err(trouble), None),
     }
     let around =
-        Around { seed: plan.scale.seed, operations: plan.scale.operations, stop, progress };
+        RunContext { seed: plan.scale.seed, operations: plan.scale.operations, stop, progress };
     let outcome =
         operator.runtime.block_on(run_simulation(operator, plan, database, keep, &around));
     if keep && outcome.is_ok() {
@@ -81,7 +68,7 @@ async fn run_simulation(
     plan: &SimulationPlan<'_>,
     name: &str,
     keep: bool,
-    around: &Around<'_>,
+    around: &RunContext<'_>,
 ) -> Result<Simulation, Trouble> {
     let admin = operator.client.database("admin");
     let ask = |command: Document| {
@@ -159,7 +146,7 @@ async fn run_simulation(
 struct Runner<'a> {
     admin: Database,
     database: Database,
-    around: &'a Around<'a>,
+    around: &'a RunContext<'a>,
     session: Option<ClientSession>,
     keep: bool,
 }

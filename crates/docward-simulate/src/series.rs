@@ -12,10 +12,10 @@ use mongodb::{
 };
 
 use crate::{
+    context::RunContext,
     make::{BEGIN, Field, Pen, Rng, Which, begin, end, fields, made_id, mixed, named, raw},
-    relation::{bytes_of, found},
+    queries::{bytes_of, found},
     replay::{Moved, Subject},
-    run::Around,
     store::{Batch, RELATION, Sizes},
 };
 use docward_refactor::{Trouble, failed};
@@ -73,7 +73,7 @@ pub(crate) struct Series<'p, 'm> {
 impl<'p, 'm> Series<'p, 'm> {
     /// Generates and stores this many series with this many measurements each.
     pub(crate) async fn build(
-        around: &Around<'_>,
+        around: &RunContext<'_>,
         database: &Database,
         readings: &'p Readings,
         way: ReadingsWay,

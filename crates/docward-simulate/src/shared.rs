@@ -14,10 +14,11 @@ use mongodb::{
 };
 
 use crate::{
+    context::RunContext,
     make::{Maker, Rng, Which, begin, end, made_id, mixed, named, raw},
-    relation::{Operation, among, bytes_of, found, grouped, look_at_rest, picked_of},
+    queries::{among, bytes_of, found, grouped, look_at_rest, picked_of},
+    relation::Operation,
     replay::{Moved, Subject},
-    run::Around,
     store::{Batch, LARGEST, RELATION, Sizes, number as count_of, sizes},
 };
 use docward_refactor::{Trouble, failed};
@@ -73,7 +74,7 @@ fn ordered(sort: &[(String, bool)]) -> Option<Document> {
 impl<'p, 'm> Shared<'p, 'm> {
     /// Generates and stores everything.
     pub(crate) async fn build(
-        around: &Around<'_>,
+        around: &RunContext<'_>,
         database: &Database,
         way: &'p Predictor,
         name: &str,

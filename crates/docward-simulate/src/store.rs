@@ -9,7 +9,7 @@ use mongodb::{
     options::IndexOptions,
 };
 
-use crate::{make::Maker, run::Around};
+use crate::{context::RunContext, make::Maker};
 use docward_refactor::{Trouble, failed};
 
 /// The maximum size and number of documents in a batch.
@@ -51,7 +51,7 @@ pub(crate) const RELATION: &str = "docward_relation";
 impl<'p> Store<'p> {
     /// Generates and stores everything.
     pub(crate) async fn build(
-        around: &Around<'_>,
+        around: &RunContext<'_>,
         database: &Database,
         way: &'p Predictor,
         name: &str,
@@ -294,7 +294,7 @@ impl Batch {
     pub(crate) async fn flush(
         &mut self,
         into: &Collection<RawDocumentBuf>,
-        around: &Around<'_>,
+        around: &RunContext<'_>,
     ) -> Result<(), Error> {
         if self.documents.is_empty() {
             return Ok(());

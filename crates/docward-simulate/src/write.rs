@@ -12,7 +12,7 @@ use mongodb::{
 
 use crate::{
     make::{Rng, adds},
-    relation::{bytes_of, targets},
+    queries::{bytes_of, targets},
     replay::Moved,
     store::{LARGEST, Store},
 };

@@ -1,10 +1,12 @@
 //! Where code contacts the server when the program starts, or asks whether it is there.
 //!
-//! A program that does either learns of a wrong address or password before its first request. Commands count
-//! wherever they stand: a program that sends one has a place where it asks. Operations and `connect()` count where
-//! the program gets to at its start: at the top level of a file, in functions that are called there, in callbacks of
-//! what is done there, and in functions that frameworks call once. A function that another file may call is noted by
-//! its name, and so are the calls at the start: rules join the two.
+//! A program that does either learns of a wrong address or password before its first request. Commands such as `ping`
+//! count everywhere. Operations and `connect()` count only in code that runs when the program starts:
+//!
+//! - at the top level of a file, and in functions and callbacks that are called there;
+//! - in functions that frameworks call once.
+//!
+//! Functions that other files may call are recorded by name, and so are the calls at the start. Rules join the two.
 
 use std::collections::BTreeSet;
 

@@ -1,7 +1,7 @@
 //! Values that code puts into fields of documents: fractions, whole numbers and dates as text.
 //!
-//! A value counts only where it is bound to a field of a collection or model: in a document that a statement writes, in
-//! the constructor of a model, or in an assignment to a member of a document that was made or loaded.
+//! A value counts only if it is bound to a field of a collection or model. It may stand in a document that a statement
+//! writes or in the constructor of a model. It may also be assigned to a member of a created or loaded document.
 
 use docward_model::code::{FieldValue, TextForm, ValueKind};
 

@@ -1,23 +1,23 @@
-//! Which files of a project nothing takes in: modules of scripts and of Python that no other file imports, and those that
-//! only such files import.
+//! Finds files of a project that no running file imports: modules of JavaScript, TypeScript and Python that no other file
+//! imports, and modules that only such files import.
 //!
-//! It errs towards taking a file for one that runs: what a folder is loaded as a whole with, what a framework finds by
-//! its place, what starts by itself and what settings name are all reached.
+//! In doubt a file counts as reached. This holds for folders that are loaded as a whole, files that a framework finds by
+//! path, files that start by themselves, and files that settings name.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{FileKind, Language};
 
-/// What a file says about being taken in.
+/// The imports of a file, and whether it runs by itself.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Module {
-    /// What it takes in.
+    /// The modules that it imports.
     takes: BTreeSet<Wanted>,
     /// Whether it does something by itself when it is started.
     starts: bool,
 }
 
-/// A module that somebody takes in.
+/// A module that another file imports.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Wanted {
     /// At this path in the project, without its ending.
@@ -67,7 +67,7 @@ fn loaded_folders(text: &str) -> Vec<Wanted> {
     out
 }
 
-/// What a file takes in; `None` for languages in which files do not name each other. `within` is its path in the project.
+/// The imports of a file; `None` for languages whose files do not import each other. `within` is its path in the project.
 pub fn module(kind: FileKind, within: &str, text: &[u8]) -> Option<Module> {
     let text = String::from_utf8_lossy(text);
     let mut module = match kind {
@@ -293,11 +293,11 @@ pub fn unreached(
         *all += 1;
         *imported += usize::from(by_others.contains(file.as_str()));
     }
-    // Where most files of a folder are taken in by their names, nobody loads it as a whole.
+    // If other files import most files of a folder by name, nothing loads the folder as a whole.
     let is_by_name = |file: &str| {
         folders.get(folder(file)).is_some_and(|(all, imported)| {
             let others = all - 1;
-            // Models are taken in one by one, or all of them: also where the folder is called `models_old`.
+            // Models are imported one by one, or all of them. This also holds for a folder called `models_old`.
             let last = folder(file).rsplit('/').next().unwrap_or_default().to_ascii_lowercase();
             let of_models = ["model", "schema"].iter().any(|word| last.starts_with(word));
             let of_models = of_models && *imported > 0;
@@ -310,7 +310,7 @@ pub fn unreached(
             && is_by_name(file)
             && !named(stem(file).rsplit('/').next().unwrap_or(file))
     };
-    // What nobody takes in is either where a program begins, or forgotten.
+    // A file that no other file imports is either the start of a program or unused.
     let first = files.iter().filter(|(file, _)| !by_others.contains(file.as_str()));
     let (forgotten, begin): (Vec<_>, Vec<_>) =
         first.partition(|(file, module)| is_forgotten(file, module));
@@ -324,7 +324,7 @@ pub fn unreached(
             ways.extend(taken.get(file).into_iter().flatten());
         }
     }
-    // What takes each other in and is taken in by nobody else may be started in a way that is not seen here.
+    // A group of files that import only each other may be started by something outside of the project.
     let mut below: Vec<&str> = forgotten.iter().map(|(file, _)| file.as_str()).collect();
     let mut out = BTreeSet::new();
     while let Some(file) = below.pop() {

@@ -3,10 +3,14 @@
 //! Declared models are read by importers above this crate; [`scan`] is given a function that calls them
 //! ([`ReadModels`]).
 //!
-//! A file goes through three steps: a cheap look whether it matters ([`may_matter`]), a [`survey`] for what
-//! other files need to know (constants, models, functions that make clients), and the [`scan`] itself.
-//! Every language is brought into one small form ([`ir`]) first, so a question is asked once and not once
-//! per language. Nothing is executed, and what cannot be told stays unknown rather than guessed.
+//! A file goes through three steps:
+//!
+//! 1. [`may_matter`] decides cheaply whether the file can matter.
+//! 2. [`survey`] collects what other files need: constants, models, functions that create clients.
+//! 3. [`scan`] collects the facts.
+//!
+//! Every language is first lowered to one small representation ([`ir`]), so no question is asked once per language.
+//! No code is executed. Values that cannot be determined stay unknown; they are not guessed.
 
 mod allow_comments;
 mod annotations;

@@ -150,7 +150,7 @@ impl Sought {
     }
 }
 
-/// Whether a name is used where it stands: neither in a remark, nor in a list of what is taken in or handed out.
+/// Whether an occurrence of a name uses it: it stands neither in a comment nor in a list of imports or exports.
 fn is_use(text: &[u8], at: usize, kind: FileKind) -> bool {
     /// Nobody writes longer lists of names.
     const LONGEST: usize = 3000;

@@ -266,8 +266,8 @@ impl<'u, 't> Scan<'u, 't> {
         loaded.or_else(|| self.handed_over(root, at, scope).filter(|_| is_own))
     }
 
-    /// Whether a list of a document of Mongoose is written as a whole on the way to its `save`, which then asks for the
-    /// version that was read.
+    /// Whether a whole list of a Mongoose document is assigned before its `save`. Mongoose then adds the version that
+    /// was read to the filter of the update.
     fn writes_whole_list(&self, root: &str, function: ScopeId, scope: ScopeId) -> bool {
         let unit = self.values.unit;
         let is_list = |path: Option<String>| {

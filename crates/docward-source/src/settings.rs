@@ -1,7 +1,7 @@
 //! Settings: keys that are about a password of MongoDB, however they are nested.
 //!
-//! Lines are read one by one with the keys above them (by indentation, by section or by braces), which is
-//! what YAML, JSON as people write it, properties, TOML, INI, Terraform and `.env` have in common.
+//! Lines are read one by one, with the keys above them by indentation, section or braces. This works for YAML, formatted
+//! JSON, properties, TOML, INI, Terraform and `.env`.
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use docward_model::{

@@ -34,9 +34,9 @@ pub struct Source<'t> {
 }
 
 impl<'t> Source<'t> {
-    /// Parses. The parser mends mistakes by trying, and on some texts does so without end; it is given a
-    /// number of turns that sound texts come nowhere near, rather than a time, so that the same text always
-    /// gives the same result.
+    /// Parses. The parser recovers from syntax errors by trial, and on some texts that never ends. So the number of
+    /// its steps is limited, far above what valid texts need. A limit of steps, unlike one of time, always gives the
+    /// same result for the same text.
     pub fn parse(language: &Language, text: &'t str) -> Result<Self, Problem> {
         let bytes = text.as_bytes();
         let mut turns = MIN_TURNS + bytes.len() / BYTES_A_TURN;

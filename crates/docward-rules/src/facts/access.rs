@@ -250,8 +250,8 @@ impl<'a> Ends<'a> {
             return;
         }
         let share = |part: u64| part.min(seen) as f64 / seen as f64;
-        // Of the reads that followed one of the parent, so many must have asked for ids, and so many for
-        // ids or the parent's key, even if all others that may be among them are.
+        // Lower bounds: of the reads after a read of the parent, how many asked for ids, and how many for ids or
+        // the parent's key. They assume that every other read is among those that followed.
         let following = pair.map_or(0, |pair| pair.following);
         let ids = following.saturating_sub(by_parent + others).min(by_id);
         let by_either = following.saturating_sub(others).min(by_parent + by_id);

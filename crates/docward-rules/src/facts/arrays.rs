@@ -325,8 +325,8 @@ pub fn names_what_keeps_coming(name: &str) -> bool {
     names::words(name).last().is_some_and(|w| EVER_NEW.contains(&words::singular(w).as_str()))
 }
 
-/// Elements a day that the longest array gains: its length over its age when that document is among
-/// the largest, else at least the common rate and at least its length over the whole span.
+/// Elements a day that the longest array gains. If its document is among the largest, this is length over age.
+/// Otherwise it is the common rate, and at least the length over the whole span.
 pub fn longest_rate(profile: &Profile, field: &Field, growth: Option<&Growth>) -> Option<f64> {
     let max = field.array.as_ref()?.lengths.max as f64;
     let known = profile

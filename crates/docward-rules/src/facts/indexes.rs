@@ -69,9 +69,13 @@ pub fn has_duty(index: &Index, shard_key: Option<&ShardKey>) -> bool {
         || carries_shard_key(index, shard_key)
 }
 
-/// Whether an index of the collection answers everything that `short` answers, so that `short` only
-/// costs. Guards: the key index, unique and TTL indexes, hidden ones, other collations, sparse and
-/// partial ones, hashed, text, geo and wildcard keys, and the index a shard key rests on.
+/// Whether another index of the collection answers everything that `short` answers, so that `short` only costs.
+///
+/// These indexes are never called redundant:
+///
+/// - the key index, unique and TTL indexes, and the index of a shard key;
+/// - hidden, sparse and partial ones, and those of another collation;
+/// - hashed, text, geo and wildcard ones.
 pub fn covering<'a>(
     collection: &'a Collection,
     short: &Index,

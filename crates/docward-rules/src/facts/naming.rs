@@ -139,9 +139,10 @@ impl<'a> Named<'a> {
     }
 }
 
-/// The fields of a profile whose names people chose: no keys that are data, nothing inside an object
-/// whose keys are data, no framework fields, no stored operators (`$ref`), no bare numbers, and none
-/// of the server's own rows.
+/// The fields of a profile whose names people chose.
+///
+/// Left out are keys that are data and everything below them, fields of frameworks, stored operators (`$ref`),
+/// bare numbers, and rows that the server wrote.
 pub fn named(profile: &Profile) -> Vec<Named<'_>> {
     if super::server::holds_server_rows(profile) {
         return Vec::new();
@@ -165,8 +166,10 @@ pub fn named(profile: &Profile) -> Vec<Named<'_>> {
     out
 }
 
-/// Whether the keys of this object are data: folded by the profile, HTTP headers by name, codes of
-/// languages, currencies, countries or sizes, or a bag of attributes of which each document has a few.
+/// Whether the keys of this object are data.
+///
+/// They are if the profile folded them, if the name says HTTP headers, or if they are codes of languages,
+/// currencies, countries or sizes. A bag of attributes of which each document has a few counts too.
 pub fn holds_data_keys(profile: &Profile, field: &Field) -> bool {
     if field.dynamic.is_some()
         || matches!(field.name.as_str(), "headers" | "httpHeaders" | "http_headers")
@@ -359,8 +362,10 @@ pub fn spellings(profile: &Profile) -> Vec<Spellings> {
     out
 }
 
-/// `CT` beside `createTime`: joins the concept whose initials it is, when exactly one sibling concept
-/// fits, the types agree, and either that concept is spelled twice already or no document has both.
+/// Joins an abbreviation to the concept with those initials, such as `CT` beside `createTime`.
+///
+/// Exactly one sibling concept must fit, and the types must agree. Also, either that concept has two spellings
+/// already, or no document has both fields.
 fn attach_abbreviations(
     profile: &Profile,
     group: &[Named<'_>],

@@ -512,8 +512,8 @@ pub struct Preview {
     pub counter: Option<FieldPath>,
 }
 
-/// Recognises a preview by its name and a small cap, or by a counter of the same noun that goes
-/// beyond an array of one of the usual lengths.
+/// Recognises a preview by its name and a small cap. A counter of the same noun that exceeds an array of one of
+/// the usual lengths shows it too.
 pub fn preview(profile: &Profile, field: &Field) -> Option<Preview> {
     let lengths = &field.array.as_ref()?.lengths;
     if field.shape != FieldShape::Named || lengths.max == 0 || lengths.max > PREVIEW {
@@ -622,9 +622,10 @@ impl Entities {
     }
 }
 
-/// Stored results of counting, summing or averaging (PT-computed.1): counters whose noun is an array
-/// here or a collection of the same database, averages beside a counter, and objects such as
-/// `computed`, `stats` or `summary` full of numbers.
+/// Stored results of counting, summing or averaging (PT-computed.1).
+///
+/// These are counters whose noun is an array here or a collection of the same database, and averages beside a
+/// counter. Objects such as `computed`, `stats` or `summary` that are full of numbers count too.
 pub fn computed_fields<'a>(
     entities: &Entities,
     namespace: &Namespace,

@@ -94,8 +94,8 @@ pub fn may_rise(field: &Field) -> bool {
                 || classes::is_only(field, classes::Class::Number))
 }
 
-/// Whether every one of so many documents has a whole number of its own, and at least every second number
-/// between the smallest and the largest is there: numbers that somebody counts up.
+/// Whether the field holds numbers that a program counts up: each of the `documents` has a whole number of its
+/// own, and at least half of the numbers between the smallest and the largest exist.
 pub fn has_no_gaps(field: &Field, documents: u64) -> bool {
     let Some(number) = field.number else { return false };
     let is_whole = number.fractional_doubles == 0 && number.not_finite == 0;

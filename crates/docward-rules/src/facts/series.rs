@@ -140,8 +140,7 @@ pub fn classify<'a>(
         .max_by(|a, b| {
             a.distinct.values.total_cmp(&b.distinct.values).then_with(|| b.path.cmp(&a.path))
         })?;
-    // What is neither time, series nor measure must be a label of the series, and there must not be
-    // more of it than there are measures.
+    // All remaining fields must be labels of the series, and there must not be more labels than measures.
     let rest: Vec<&Field> = leaves
         .iter()
         .copied()

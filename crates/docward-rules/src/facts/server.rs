@@ -1,6 +1,7 @@
-//! Databases and collections that servers and their tools keep for themselves. Taken from the
-//! server's own table of reserved namespaces (3.6 to 8.x), so that none of them is called business
-//! data and none of them is judged by house naming (DM-01.1, DM-03.4, GC-49).
+//! Databases and collections that servers and their tools keep for themselves (DM-01.1, DM-03.4, GC-49).
+//!
+//! The list follows the server's own table of reserved namespaces (3.6 to 8.x). None of them is business data, and
+//! naming rules do not apply to them.
 
 use docward_model::{BsonType, Evidence, Field, Namespace, Profile, is_server_owned};
 
@@ -73,9 +74,10 @@ pub fn is_gridfs(evidence: &Evidence, namespace: &Namespace) -> bool {
         || evidence.collection(&Namespace::new(namespace.database.as_str(), other)).is_some()
 }
 
-/// Whether the documents are rows the server wrote, exported or copied under another name: those of
-/// its profiler (below `command` and `query` stand copies of what was asked) or of its oplog (below
-/// `o` stand copies of what was written). Their fields are nobody's choice.
+/// Whether the documents are rows that the server wrote, exported or copied under another name.
+///
+/// Rows of its profiler hold copies of queries below `command` and `query`; rows of its oplog hold copies of
+/// writes below `o`. No developer chose their field names.
 pub fn holds_server_rows(profile: &Profile) -> bool {
     let nearly_all = |name: &str, is: fn(&Field) -> bool| {
         profile

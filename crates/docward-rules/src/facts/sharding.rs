@@ -137,9 +137,10 @@ pub fn array_field<'a>(profile: &Profile, fields: &'a [(String, bool)]) -> Optio
 
 pub use docward_model::key_text;
 
-/// The reads of each collection that have ended: its own, and those that a `$lookup` of another collection
-/// sends to it, one for each operation, which ask for a value of the field that it compares. What the
-/// pipeline of a `$lookup` asks for the record does not tell.
+/// The completed reads of each collection.
+///
+/// A `$lookup` of another collection counts as one read per operation, by the field that it compares. The record
+/// does not contain the reads of a `$lookup` pipeline.
 pub fn reads(evidence: &Evidence) -> BTreeMap<Namespace, Vec<Cow<'_, QueryStats>>> {
     let mut reads: BTreeMap<Namespace, Vec<Cow<'_, QueryStats>>> = BTreeMap::new();
     for stats in workload::business_shapes(evidence).filter(|s| s.shape.operation.is_read()) {

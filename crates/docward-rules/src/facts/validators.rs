@@ -1,6 +1,7 @@
-//! Remedies and the validator of the collection they change. An update that gives a field another
-//! type or name is refused by a validator that demands the old one, so the validator has to let it
-//! through first. A document that breaks its validator already refuses every update.
+//! Remedies and the validator of the collection they change.
+//!
+//! A validator that demands the old type or name of a field refuses the update that changes it. So the validator
+//! has to accept both first. A document that breaks its validator already refuses every update.
 
 use std::collections::BTreeSet;
 

@@ -183,8 +183,8 @@ fn nobody(uri: &ClientUri, mode: &str, uris: u64) -> Draft {
 mod tests {
     use crate::testing::check;
 
-    /// Findings for a string with these options, on a set with members `a` (primary), `b`, `c`, `d`, of
-    /// which some have the tag `use:read` and more.
+    /// Findings for a string with these options. The set has the members `a` (primary), `b`, `c` and `d`; some have
+    /// the tag `use:read` and more.
     fn with(b: &str, c: &str, d: &str, options: &str) -> Vec<String> {
         let member = |host: &str, state: &str, more: &str| {
             format!(r#"{{"host": "{host}:27017", "state": "{state}"{more}}}"#)

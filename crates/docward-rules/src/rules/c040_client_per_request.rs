@@ -10,10 +10,16 @@ declare_rule! {
     /// # Client per request
     ///
     /// ## What it checks
-    /// Reports a client that is made inside of what runs again and again: a handler of requests (Flask, Bottle, Django,
-    /// FastAPI, Express, Nest, Next.js, Spring, JAX-RS, Gin, Echo, Fiber, `net/http`, Ktor), a serverless function, a
-    /// task of a queue, or a loop. Docward follows calls of functions and constructors that make one each time, also
-    /// into other files. One function is one finding, however many call it; so are the handlers of one file.
+    /// Reports a client that is created inside code that runs repeatedly:
+    ///
+    /// - a request handler of Flask, Bottle, Django, FastAPI, Express, Nest, Next.js, Spring, JAX-RS, Gin, Echo, Fiber,
+    ///   `net/http` or Ktor;
+    /// - a serverless function;
+    /// - a task of a queue;
+    /// - a loop.
+    ///
+    /// Docward follows calls of functions and constructors that create one each time, also into other files. It
+    /// reports one finding per function, and one for all handlers of a file.
     ///
     /// ## Exceptions
     /// Not reported:
@@ -59,9 +65,9 @@ declare_rule! {
     /// ```
     ///
     /// ## How to fix
-    /// Make the client once, at the top of a module or where the application starts, and use it everywhere.
-    /// On platforms that keep no memory between calls, keep it outside of the handler so that warm calls
-    /// reuse it, and put a pooling proxy in between.
+    /// Create the client once, at the top of a module or where the application starts, and use it everywhere.
+    /// In serverless functions, create it outside of the handler so that warm calls reuse it. Put a pooling proxy
+    /// such as [`docward guard`](../guard.md) in between.
     ///
     /// ## When to ignore it
     /// The handler runs a few times a day, or connects to a different deployment each time.

@@ -19,9 +19,11 @@ declare_rule! {
     /// # Uncapped append
     ///
     /// ## What it checks
-    /// Reports statements that add to an array of a stored document without a bound: `$push`, `$addToSet`,
-    /// `$concatArrays`, update builders, functions of the project that take a field and a value, and elements added to a
-    /// document that is loaded and saved.
+    /// Reports statements that add to an array of a stored document without a bound:
+    ///
+    /// - `$push`, `$addToSet`, `$concatArrays` and update builders;
+    /// - functions of the project that receive a field and a value;
+    /// - elements added to a document that is loaded and saved.
     ///
     /// It is a warning when the code shows that the array keeps growing:
     ///

@@ -118,8 +118,8 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
             format!("of {} database and collection names lack the configured prefix", first.len());
         told_once(evidence, &lacking, "house prefix", &what, Severity::Info, cx);
         judged.retain(|_, finding| !PREFIX_JUDGES.contains(&finding.rule.as_ref()));
-        // In its own style a project has its own signs: told once, and as information unless they need quoting
-        // wherever the name is used.
+        // A project may use characters of its own style. Docward reports them once, and as a note unless each use of
+        // the name needs quotes.
         let is_signs = |finding: &Finding| {
             matches!(finding.rule.as_ref(), "N003" | "N007") && finding.severity != Severity::Error
         };

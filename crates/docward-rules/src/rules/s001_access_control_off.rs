@@ -135,9 +135,10 @@ fn localhost_exception() -> Draft {
     .plan(None, Safety::Manual, [Step::CreateAdministrator])
 }
 
-/// The shell asks for the password.
-/// How to switch access control on while applications go on. Members of a set refuse to start without a key file, and
-/// those that have it do not talk to those that do not, unless they are in transition.
+/// How to switch access control on while applications go on. The shell asks for the password.
+///
+/// Members of a set refuse to start without a key file. Members with a key file do not talk to those without one,
+/// unless they are in transition.
 fn way_in(evidence: &Evidence) -> &'static str {
     let topology = evidence.server.as_ref().and_then(|server| server.topology.as_ref());
     match topology {

@@ -98,7 +98,7 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
     }
 }
 
-/// Whether nothing in the project takes in the file that a connection stands in.
+/// Whether no other file of the project imports the file that holds the connection.
 fn is_of_idle_file(evidence: &Evidence, uri: &ClientUri) -> bool {
     evidence.code.as_ref().zip(place(uri)).is_some_and(|(code, at)| code.is_idle(&at.file))
 }

@@ -13,9 +13,9 @@ declare_rule! {
     /// # Hard-coded credential
     ///
     /// ## What it checks
-    /// Reports passwords of MongoDB in source code and settings: connection strings with a password, also put together
-    /// from pieces or with escapes of the file around them, and passwords beside one (options of clients, credentials,
-    /// keys of settings that are about MongoDB). The password is never printed.
+    /// Reports passwords of MongoDB in source code and settings. They stand in connection strings, also in strings
+    /// that are joined from parts or escaped. They also stand in options of clients, in credentials and in settings
+    /// about MongoDB. The password is never printed.
     ///
     /// One account at one host is one finding, at its gravest place. A password that counts only while a variable is not
     /// set (`os.getenv(name, "…")`) is a warning instead of an error. What is filled in later is no password

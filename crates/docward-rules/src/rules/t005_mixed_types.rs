@@ -324,9 +324,10 @@ struct Version<'a> {
     newer: Option<Class>,
 }
 
-/// The version field of the collection, when documents of several versions are there. The type goes
-/// with the version when the counts of the versions from one on are those of one class, and the
-/// counts of the older ones those of the other.
+/// The version field of the collection, if documents of several versions exist.
+///
+/// The type depends on the version if all versions from one on have the count of one class, and all older ones
+/// the count of the other.
 fn versions<'a>(
     profile: &'a Profile,
     field: &Field,

@@ -185,7 +185,7 @@ mod tests {
         assert!(found[0].fix.is_none() && found[0].todo.contains("a_1_b_1"), "{}", found[0].todo);
     }
 
-    /// What cannot simply be created is not told as if it could.
+    /// The finding does not propose an index that the server would refuse to create.
     #[test]
     fn ck_12_hidden_indexes_and_those_of_the_same_name() {
         let with = |index: &str| {

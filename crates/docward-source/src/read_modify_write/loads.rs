@@ -414,8 +414,8 @@ impl<'u, 't> Scan<'u, 't> {
 }
 
 impl<'u, 't> Scan<'u, 't> {
-    /// The collection that an update changes: that of what it is called on, also where that is a document which was
-    /// loaded before (`chat.update({…})`), or the member of a `db` that somebody handed over.
+    /// The collection that an update changes, from its receiver. The receiver may be a document that was loaded before
+    /// (`chat.update({…})`), or a member of a `db` that was passed as an argument.
     pub(crate) fn updated(&self, call: &'u Call<'t>, scope: ScopeId) -> Option<String> {
         let of = call.receiver()?;
         if let Some(target) = self.values.target(of, scope) {
