@@ -20,35 +20,35 @@ pub enum FaultKind {
     #[error("expected mongodb:// or mongodb+srv://")]
     Scheme,
     /// No host.
-    #[error("the connection string names no host")]
+    #[error("the connection string has no host")]
     NoHost,
     /// An empty text between two commas.
     #[error("a host is missing between two commas")]
     EmptyHost,
     /// An invalid host.
-    #[error("this is no host name, no address and no socket")]
+    #[error("this is not a host name, an address or a socket")]
     Host,
     /// A port that is not a number.
     #[error(
-        "what stands behind a host's `:` is no port; if it is a login, its `@host` is missing; nothing of it was judged"
+        "the text after a host's `:` is not a port; if this is a login, its `@host` is missing; Docward did not check this string"
     )]
     Port,
     /// Several hosts after `mongodb+srv://`.
-    #[error("mongodb+srv:// takes one name, which leads to the hosts")]
+    #[error("mongodb+srv:// requires exactly one name, which leads to the hosts")]
     SrvHosts,
     /// A port after `mongodb+srv://`.
-    #[error("mongodb+srv:// takes a name without a port: DNS tells the ports")]
+    #[error("mongodb+srv:// requires a name without a port, because DNS provides the ports")]
     SrvPort,
     /// A character that splits the login.
     #[error(
-        "the user or password holds a character that must be written as a percent code (`/` as %2F, `?` as %3F, `#` as %23, `@` as %40, `:` as %3A, `%` as %25); nothing of it was judged"
+        "the user or password contains a character that needs a percent code (`/` as %2F, `?` as %3F, `#` as %23, `@` as %40, `:` as %3A, `%` as %25); Docward did not check this string"
     )]
     Unescaped,
     /// A percent sign that does not start a code.
     #[error("a `%` here is not followed by two hexadecimal digits; write it as %25")]
     Percent,
     /// `&` instead of `?`.
-    #[error("options begin with `?`: write it for the `&` here")]
+    #[error("options begin with `?`: replace this `&` with it")]
     Ampersand,
     /// An option without a value.
     #[error("an option has no value; write name=value")]

@@ -35,7 +35,7 @@ pub enum Lookalike {
     )]
     NoScheme,
     /// A host and its port.
-    #[error("no such file; to read a server write mongodb://{0}")]
+    #[error("no such file; to read a server, use mongodb://{0}")]
     Host(String),
 }
 

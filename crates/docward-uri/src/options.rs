@@ -218,10 +218,10 @@ const fn replaced(name: &'static str, advice: &'static str, successor: Successor
     GoneOption { name, advice, successor }
 }
 
-const RECONNECTS: &str = "remove it: drivers reconnect by themselves";
+const RECONNECTS: &str = "remove it: drivers reconnect automatically";
 const KEEPS_ALIVE: &str = "remove it: drivers keep sockets alive";
 const CHECKS: &str = "remove it: certificates are checked unless tlsAllowInvalidCertificates=true";
-const NO_EFFECT: &str = "remove it: it has no effect any more";
+const NO_EFFECT: &str = "remove it: it no longer has an effect";
 
 static GONE: &[GoneOption] = &[
     dropped("auto_reconnect", RECONNECTS),
@@ -249,7 +249,7 @@ static GONE: &[GoneOption] = &[
     dropped("usefindandmodify", NO_EFFECT),
     dropped("usenewurlparser", NO_EFFECT),
     dropped("useunifiedtopology", NO_EFFECT),
-    dropped("waitqueuemultiple", "remove it: waitQueueTimeoutMS bounds the queue"),
+    dropped("waitqueuemultiple", "remove it: waitQueueTimeoutMS limits the queue"),
 ];
 
 /// The option with this name, ignoring case; also finds former names.

@@ -168,7 +168,7 @@ fn read_login(login: Slice<'_>, uri: &mut ConnectionString) -> Result<(), Fault>
         uri.notes.push(Note {
             kind: NoteKind::Refused,
             option: String::new(),
-            what: "a password is given without a user: no driver takes it".to_owned(),
+            what: "the string has a password without a user, which no driver accepts".to_owned(),
             todo: "write the user before the `:`".to_owned(),
             fix: Vec::new(),
             span: login.span(),
@@ -283,8 +283,9 @@ fn read_database(path: Slice<'_>, uri: &mut ConnectionString) -> Result<(), Faul
         uri.notes.push(Note {
             kind: NoteKind::Refused,
             option: String::new(),
-            what: "the path names a database with a character that no database name has".to_owned(),
-            todo: "write the name of one database, without / \\ \" $ and blanks".to_owned(),
+            what: "the database name in the path contains a character that MongoDB does not allow"
+                .to_owned(),
+            todo: "write the name of one database without / \\ \" $ or spaces".to_owned(),
             fix: Vec::new(),
             span: name.span(),
         });
@@ -332,8 +333,8 @@ fn read_option(key: Slice<'_>, value: Slice<'_>, uri: &mut ConnectionString) {
         let fix = info.filter(|_| is_text && !value.text.contains('@'));
         note(
             NoteKind::WrongValue,
-            format!("a `%` in `{name}` starts no percent code"),
-            "write the sign itself as %25".to_owned(),
+            format!("a `%` in `{name}` does not begin a percent code"),
+            "write the character `%` as %25".to_owned(),
             fix.map(|info| UriChange::set(info.name, decoded(value.text))).into_iter().collect(),
             Span::new(at, at + 1),
         );
@@ -349,7 +350,7 @@ fn read_option(key: Slice<'_>, value: Slice<'_>, uri: &mut ConnectionString) {
                 (Some(advice), Some(old)) => {
                     let name = info.name;
                     let what =
-                        format!("`{old}` is an old name of `{name}`, which is deprecated itself");
+                        format!("`{old}` is an old name of `{name}`, which is also deprecated");
                     Some((what, advice.to_owned(), Vec::new()))
                 }
                 (Some(advice), None) => {
@@ -384,7 +385,7 @@ fn read_option(key: Slice<'_>, value: Slice<'_>, uri: &mut ConnectionString) {
 /// The report on an option that no driver knows: what is wrong, what to do, and the changes for it.
 fn unknown(name: &str) -> (String, String, Vec<UriChange>) {
     if let Some(gone) = options::gone_option(name) {
-        let what = format!("`{name}` is an option that drivers no longer have");
+        let what = format!("`{name}` is an option that drivers no longer support");
         let remove = UriChange::remove(name);
         let fix = match gone.successor {
             Successor::None => vec![remove],
@@ -417,7 +418,7 @@ fn note_given_successors(uri: &mut ConnectionString) {
             _ => continue,
         };
         if taken.contains(name) {
-            note.todo = format!("remove {written}: {name} is given as well");
+            note.todo = format!("remove {written}: {name} is also set");
             note.fix = vec![UriChange::remove(written)];
         } else {
             taken.push(name.clone());
@@ -445,10 +446,10 @@ fn note_repeated(uri: &mut ConnectionString) {
         let name = option.name();
         // All drivers refuse a second proxy.
         let (kind, what) = if name.starts_with("proxy") {
-            (NoteKind::Refused, format!("`{name}` is given several times"))
+            (NoteKind::Refused, format!("`{name}` is set several times"))
         } else {
             let what =
-                format!("`{name}` is given several times, and drivers differ in which one counts");
+                format!("`{name}` is set several times, and drivers differ in the value they use");
             (NoteKind::Repeated, what)
         };
         notes.push(Note {

@@ -88,12 +88,12 @@ fn topology(look: &Look<'_>, notes: &mut Vec<Note>) {
         if several {
             notes.push(removed(
                 direct,
-                "directConnection=true goes to one host, and several are listed",
+                "directConnection=true uses one host, but the string lists several",
             ));
         } else if look.uri.srv {
             notes.push(removed(
                 direct,
-                "directConnection=true goes to one host, and mongodb+srv:// leads to several",
+                "directConnection=true uses one host, but mongodb+srv:// leads to several",
             ));
         }
     }
@@ -101,8 +101,8 @@ fn topology(look: &Look<'_>, notes: &mut Vec<Note>) {
         if several {
             notes.push(refused(
                 balanced,
-                "loadBalanced=true takes one host, and several are listed",
-                "keep the address of the load balancer only, or remove loadBalanced",
+                "loadBalanced=true requires one host, but the string lists several",
+                "keep only the address of the load balancer, or remove loadBalanced",
             ));
         }
         if look.is_true("directConnection").is_some() {
@@ -124,7 +124,7 @@ fn topology(look: &Look<'_>, notes: &mut Vec<Note>) {
         if let Some(option) =
             look.option(name).filter(|_| !look.uri.srv && !has_hole(look.scheme()))
         {
-            notes.push(removed(option, format!("{name} works with mongodb+srv:// only")));
+            notes.push(removed(option, format!("{name} works only with mongodb+srv://")));
         }
     }
     if let Some((_, hosts)) = look.number("srvMaxHosts").filter(|(most, _)| *most > 0) {
@@ -145,7 +145,7 @@ fn topology(look: &Look<'_>, notes: &mut Vec<Note>) {
         notes.push(Note {
             kind: NoteKind::Refused,
             option: String::new(),
-            what: "mongodb+srv:// needs a name that DNS knows, and this is an address".to_owned(),
+            what: "mongodb+srv:// requires a DNS name, but this is an IP address".to_owned(),
             todo: "use mongodb:// with the addresses of all hosts".to_owned(),
             fix: Vec::new(),
             span: host.span,
@@ -170,7 +170,7 @@ fn tls(look: &Look<'_>, notes: &mut Vec<Note>) {
     {
         notes.push(refused(
             other,
-            "`tls` and `ssl` mean the same and say different things",
+            "`tls` and `ssl` mean the same but have different values",
             "keep one of them",
         ));
     }
@@ -214,12 +214,12 @@ fn reads(look: &Look<'_>, notes: &mut Vec<Note>) {
         if (0..90).contains(&seconds) {
             let note = refused(
                 option,
-                "maxStalenessSeconds is below 90, the least that drivers take",
-                "write maxStalenessSeconds=90 or more; -1 means no limit",
+                "maxStalenessSeconds is below 90, the minimum that drivers accept",
+                "set maxStalenessSeconds=90 or more; -1 means no limit",
             );
             notes.push(note.fixed_by([UriChange::set("maxStalenessSeconds", "90")]));
         } else if is_primary && seconds > 0 {
-            let what = "maxStalenessSeconds is about secondaries, and reads go to the primary";
+            let what = "maxStalenessSeconds applies to secondaries, but reads go to the primary";
             notes.push(for_secondaries(kind, option, what));
         }
     }
@@ -228,7 +228,7 @@ fn reads(look: &Look<'_>, notes: &mut Vec<Note>) {
             && matches!(&option.value.value, Typed::Pairs(pairs) if !pairs.is_empty())
     };
     if is_primary && let Some(option) = look.uri.options.iter().find(has_tags) {
-        let what = "readPreferenceTags choose among members, and reads go to the primary";
+        let what = "readPreferenceTags select members, but reads go to the primary";
         notes.push(for_secondaries(kind, option, what));
     }
 }
@@ -248,7 +248,7 @@ fn writes(look: &Look<'_>, notes: &mut Vec<Note>) {
     if let (Some((0, _)), Some(journal)) = (look.number("w"), look.is_true("journal")) {
         let note = refused(
             journal,
-            "w=0 waits for no server and journal=true for the disk: no driver accepts both",
+            "w=0 waits for no reply but journal=true waits for the disk: no driver accepts both",
             "write w=majority",
         );
         notes.push(note.fixed_by([UriChange::set("w", "majority")]));
@@ -268,7 +268,7 @@ fn login(look: &Look<'_>, notes: &mut Vec<Note>) {
         {
             let note = refused(
                 option,
-                format!("logins with {mechanism} are kept in $external, not in `{source}`"),
+                format!("{mechanism} accounts are in $external, not in `{source}`"),
                 "write authSource=$external",
             );
             notes.push(note.fixed_by([UriChange::set("authSource", "$external")]));
@@ -280,7 +280,7 @@ fn login(look: &Look<'_>, notes: &mut Vec<Note>) {
     if matches!(mechanism, "MONGODB-X509" | "MONGODB-OIDC") && has_password {
         let note = refused(
             option,
-            format!("{mechanism} takes no password, and one is given"),
+            format!("{mechanism} uses no password, but the string has one"),
             "remove the password",
         );
         notes.push(note.fixed_by([UriChange::RemovePassword]));
@@ -289,23 +289,23 @@ fn login(look: &Look<'_>, notes: &mut Vec<Note>) {
         let note = note(
             NoteKind::Deprecated,
             option,
-            "servers from 4.0 on no longer have MONGODB-CR",
-            "remove authMechanism: drivers and servers agree on SCRAM",
+            "servers from MongoDB 4.0 on do not support MONGODB-CR",
+            "remove authMechanism: drivers and servers then use SCRAM",
         );
         notes.push(note.fixed_by([UriChange::remove("authMechanism")]));
     }
     if mechanism == "MONGODB-AWS" && look.uri.user.is_some() && look.uri.password.is_none() {
         notes.push(refused(
             option,
-            "MONGODB-AWS takes a key with its secret, and the secret is missing",
-            "add the secret, or remove the key so that the driver finds both in its environment",
+            "MONGODB-AWS requires a key and its secret, but the secret is missing",
+            "add the secret, or remove the key, so that the driver reads both from its environment",
         ));
     }
     if mechanism == "PLAIN" && look.is_true("tls").is_none() && !look.uri.srv {
         let note = note(
             NoteKind::Contradiction,
             option,
-            "authMechanism=PLAIN sends the password unencrypted, and TLS is not switched on",
+            "authMechanism=PLAIN sends the password unencrypted, because TLS is not turned on",
             "write tls=true",
         );
         notes.push(note.fixed_by([UriChange::set("tls", "true")]));
@@ -315,7 +315,7 @@ fn login(look: &Look<'_>, notes: &mut Vec<Note>) {
         let note = note(
             NoteKind::Contradiction,
             option,
-            "MONGODB-X509 logs in with the certificate of a TLS connection, and TLS is switched off",
+            "MONGODB-X509 uses the certificate of a TLS connection, but TLS is turned off",
             "write tls=true",
         );
         notes.push(note.fixed_by([UriChange::set("tls", "true")]));
@@ -332,7 +332,9 @@ fn empty_auth_source(look: &Look<'_>, option: &UriOption) -> Note {
         Some(database) => refused(
             option,
             what,
-            format!("write authSource={database} or authSource=admin, whichever holds the account"),
+            format!(
+                "set authSource={database} or authSource=admin, whichever database has the account"
+            ),
         ),
     }
 }
@@ -384,9 +386,7 @@ fn without_effect(look: &Look<'_>, notes: &mut Vec<Note>) {
                 let note = note(
                     NoteKind::NoEffect,
                     option,
-                    format!(
-                        "timeoutMS limits the whole operation, and {name} is ignored beside it"
-                    ),
+                    format!("timeoutMS limits the whole operation, so drivers ignore {name}"),
                     format!("remove {name}"),
                 );
                 notes.push(note.fixed_by([UriChange::remove(name)]));
@@ -401,8 +401,8 @@ fn without_effect(look: &Look<'_>, notes: &mut Vec<Note>) {
         notes.push(note(
             NoteKind::Contradiction,
             option,
-            format!("{} is about TLS, which tls=false switches off", option.name()),
-            format!("write tls=true, or remove {}", option.name()),
+            format!("{} applies to TLS, which tls=false turns off", option.name()),
+            format!("set tls=true, or remove {}", option.name()),
         ));
     }
 }

@@ -41,14 +41,14 @@ pub fn bracketed(address: &str) -> String {
 /// error 111)`.
 fn short(error: &str) -> String {
     if error.contains("failed to lookup address information") {
-        return "the name is not known here".to_owned();
+        return "this machine cannot resolve the name".to_owned();
     }
     if error.ends_with("tls handshake eof") {
-        return "the server ended the connection instead of speaking TLS (one without TLS wants tls=false)"
+        return "the server closed the connection instead of using TLS (for a server without TLS, set tls=false)"
             .to_owned();
     }
     if error.ends_with("unexpected end of file") {
-        return "the server ended the connection without a word (one that asks for TLS wants tls=true)"
+        return "the server closed the connection without a reply (for a server that requires TLS, set tls=true)"
             .to_owned();
     }
     let error = error.strip_prefix("I/O error: ").unwrap_or(error);
@@ -108,7 +108,7 @@ mod tests {
         );
         assert_eq!(servers_told("something else"), "something else");
         let unknown = "I/O error: failed to lookup address information: Name or service not known";
-        assert_eq!(short(unknown), "the name is not known here");
+        assert_eq!(short(unknown), "this machine cannot resolve the name");
         assert_eq!(short("I/O error: TLS handshake failed"), "TLS handshake failed");
         assert!(short("I/O error: unexpected end of file").ends_with("wants tls=true)"));
         assert!(short("I/O error: tls handshake eof").ends_with("wants tls=false)"));

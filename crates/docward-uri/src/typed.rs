@@ -75,7 +75,7 @@ pub(crate) fn read(info: &OptionInfo, text: &str) -> (Typed, Option<Mistake>) {
         let what = if text.is_empty() {
             format!("`{name}` has no value")
         } else {
-            format!("`{name}` takes {expected}, not {}", shown(text))
+            format!("`{name}` requires {expected}, not {}", shown(text))
         };
         (Typed::Ignored, Some(Mistake { kind: NoteKind::WrongValue, what, todo, fix }))
     };
@@ -86,19 +86,21 @@ pub(crate) fn read(info: &OptionInfo, text: &str) -> (Typed, Option<Mistake>) {
         ValueKind::Bool if text.eq_ignore_ascii_case("true") => (Typed::Bool(true), None),
         ValueKind::Bool if text.eq_ignore_ascii_case("false") => (Typed::Bool(false), None),
         ValueKind::Bool => {
-            wrong("true or false".to_owned(), format!("write {name}=true or {name}=false"))
+            wrong("true or false".to_owned(), format!("set {name}=true or {name}=false"))
         }
         ValueKind::Int { min, max } => match text.parse::<i64>() {
             Ok(number) if (min..=max).contains(&number) => (Typed::Int(number), None),
-            Ok(_) if max == i64::from(i32::MAX) => {
-                wrong(format!("numbers from {min}"), format!("give {name} a number from {min}"))
-            }
-            _ if max == i64::from(i32::MAX) => {
-                wrong("a whole number".to_owned(), format!("give {name} a number from {min}"))
-            }
+            Ok(_) if max == i64::from(i32::MAX) => wrong(
+                format!("numbers from {min}"),
+                format!("set {name} to a number of at least {min}"),
+            ),
+            _ if max == i64::from(i32::MAX) => wrong(
+                "a whole number".to_owned(),
+                format!("set {name} to a number of at least {min}"),
+            ),
             _ => wrong(
                 format!("numbers from {min} to {max}"),
-                format!("give {name} a number from {min} to {max}"),
+                format!("set {name} to a number from {min} to {max}"),
             ),
         },
         ValueKind::Word(words) => match words.iter().find(|word| word.eq_ignore_ascii_case(text)) {
@@ -170,8 +172,8 @@ fn pairs(info: &OptionInfo, text: &str) -> (Typed, Option<Mistake>) {
             let mistake = Mistake {
                 kind: NoteKind::WrongValue,
                 // The part may belong to a token.
-                what: format!("a part of `{name}` is no key:value pair"),
-                todo: format!("write pairs with commas between them, as in {name}={example}"),
+                what: format!("a part of `{name}` is not a key:value pair"),
+                todo: format!("write pairs separated by commas, such as {name}={example}"),
                 fix: Vec::new(),
             };
             (Typed::Ignored, Some(mistake))

@@ -94,7 +94,7 @@ pub fn kinds(blob: &Blob, count: u64) -> String {
 /// What a finding says about the files of a field.
 pub fn describe(field: &Field, blob: &Blob, files: &Files) -> String {
     format!(
-        "`{}` holds {} {} of {} or more (median {}, largest {}), {} of the bytes of the collection",
+        "`{}` holds {} {} of {} or more (median {}, largest {}); the field takes {} of the collection's bytes",
         field.path,
         text::count(files.count),
         kinds(blob, files.count),

@@ -280,9 +280,7 @@ impl<'a> Client<'a> {
                 format!("{option}={value} (`{name}`) of {owner} {is}"),
                 format!("set `{name}` so that {option} is {better}"),
             ),
-            None => {
-                (format!("{option}={value} of {owner} {is}"), format!("write {option}={better}"))
-            }
+            None => (format!("{option}={value} of {owner} {is}"), format!("set {option}={better}")),
         };
         self.draft(self.place(option), what, why, todo)
             .data("option", option)

@@ -38,7 +38,7 @@ pub fn report(cx: &mut Cx<'_>, namespace: &Namespace, drafts: Vec<Draft>, many: 
                 text::paths(&paths, 5)
             ),
             first.why,
-            format!("treat each as its kind needs; for the first of them: {}", first.todo),
+            format!("each field needs its own change; for the first: {}", first.todo),
             first.seen,
         )
         .clauses(first.clauses)

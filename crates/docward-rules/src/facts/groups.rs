@@ -59,7 +59,7 @@ pub fn everyone<'a>(
     let by: Vec<String> = open.iter().map(ToString::to_string).collect();
     let rules: Vec<&AccessRule> = open.iter().flat_map(|o| o.rules.iter().copied()).collect();
     let what = format!(
-        "{} admits everyone by {}",
+        "{} allows all addresses with {}",
         (words.place)(&group_text(group)),
         text::phrases(&by, 3)
     );
@@ -92,7 +92,7 @@ pub fn further_ports<'a>(
         return None;
     }
     let what = format!(
-        "{} opens more than {} by {}",
+        "{} opens more than {} with {}",
         (words.place)(&group_text(group)),
         words.meant,
         text::phrases(&by, 3)

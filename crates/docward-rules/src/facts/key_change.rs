@@ -72,15 +72,22 @@ impl<'a> KeyChange<'a> {
         match (self.standing, is_same) {
             (Standing::Unknown, true) => {
                 let way = self.shard(key);
-                Way { how: format!("declared; unless it is in use: {}", way.how), ..way }
+                Way {
+                    how: format!(
+                        "the key is declared; if the collection does not use it yet: {}",
+                        way.how
+                    ),
+                    ..way
+                }
             }
-            (_, true) => {
-                Way { how: "the collection is sharded by it already".to_owned(), steps: Vec::new() }
-            }
+            (_, true) => Way {
+                how: "the collection is already sharded by this key".to_owned(),
+                steps: Vec::new(),
+            },
             (Standing::Unknown, false) => {
                 let way = self.change(key, &current.fields);
                 let planned =
-                    "; if the declared key is only planned, shardCollection by the new one";
+                    "; if the declared key is only planned, use shardCollection with the new one";
                 Way { how: way.how + planned, ..way }
             }
             (_, false) => self.change(key, &current.fields),
@@ -97,8 +104,8 @@ impl<'a> KeyChange<'a> {
         };
         let index = self.index_step(key);
         let how = match index {
-            Some(_) => "shardCollection, after an index that begins with the key",
-            None => "shardCollection; an index that begins with the key is there",
+            Some(_) => "run shardCollection after you create an index that begins with the key",
+            None => "run shardCollection; an index that begins with the key exists",
         };
         // From 6.0 on the database need not be told.
         let enable = self
@@ -117,7 +124,8 @@ impl<'a> KeyChange<'a> {
         let change = self.change_step(key, keeps_prefix);
         // Resharding makes the index itself, refining does not.
         let index = self.index_step(key).filter(|_| keeps_prefix && change.is_some());
-        let after = index.as_ref().map_or("", |_| ", after an index that begins with the new key");
+        let after =
+            index.as_ref().map_or("", |_| " (first create an index that begins with the new key)");
         Way {
             how: format!(
                 "{}{after}{}",
@@ -181,7 +189,7 @@ impl<'a> KeyChange<'a> {
 
     fn collation_note(&self) -> String {
         self.collation().map_or(String::new(), |collation| {
-            format!("; the collection's collation ({collation}) does not apply to keys, the simple one has to be named")
+            format!("; shard keys do not use the collection's collation ({collation}), so the command must name the simple collation")
         })
     }
 }
@@ -195,18 +203,20 @@ fn index_keys(key: &[(String, bool)]) -> Vec<IndexKey> {
 pub fn how_to_change(version: Option<(u32, u32)>, keeps_prefix: bool) -> &'static str {
     match version {
         Some(v) if v < (4, 4) => {
-            "on this version the collection has to be created anew and filled again"
+            "this version cannot change the key: copy the data to a new collection"
         }
         Some(_) if keeps_prefix => "refineCollectionShardKey adds the field without moving data",
         Some(v) if v < (5, 0) => {
-            "on this version the collection has to be created anew and filled again"
+            "this version cannot change the key: copy the data to a new collection"
         }
-        Some(_) => "reshardCollection changes the key online and needs room for a second copy",
+        Some(_) => {
+            "reshardCollection changes the key online and needs disk space for a second copy"
+        }
         None if keeps_prefix => {
-            "refineCollectionShardKey adds the field (4.4 and later), before that a new collection"
+            "refineCollectionShardKey adds the field (MongoDB 4.4 and later; before, copy to a new collection)"
         }
         None => {
-            "reshardCollection changes the key online (5.0 and later), before that a new collection"
+            "reshardCollection changes the key online (MongoDB 5.0 and later; before, copy to a new collection)"
         }
     }
 }
@@ -239,15 +249,19 @@ mod tests {
         assert!(way(declared, used, longer).commands()[1].contains("refineCollectionShardKey"));
         // A dump does not tell.
         let dump = "{\"a\": 1}";
-        assert!(way(declared, dump, same).how.starts_with("declared; unless it is in use"));
+        assert!(
+            way(declared, dump, same)
+                .how
+                .starts_with("the key is declared; if the collection does not use it yet")
+        );
         assert!(way(declared, dump, longer).how.contains("if the declared key is only planned"));
     }
 
     #[test]
     fn sk_12_the_way_depends_on_the_version() {
-        assert!(how_to_change(Some((4, 2)), true).contains("anew"));
+        assert!(how_to_change(Some((4, 2)), true).contains("copy the data to a new collection"));
         assert!(how_to_change(Some((4, 4)), true).contains("refine"));
-        assert!(how_to_change(Some((4, 4)), false).contains("anew"));
+        assert!(how_to_change(Some((4, 4)), false).contains("copy the data to a new collection"));
         assert!(how_to_change(Some((5, 0)), false).contains("reshardCollection"));
         let by_a = "shard-key=db_shop.t_order_item:{\"a\":1},version=";
         assert_eq!(

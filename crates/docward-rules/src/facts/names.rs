@@ -115,7 +115,7 @@ pub fn can_be_named(name: &str) -> bool {
 /// What to do about a field that no statement can name.
 pub fn not_to_be_named(name: &str) -> String {
     format!(
-        "the name `{name}` is not UTF-8, so no statement can name it: dump the collection, correct the name in the file of the dump and restore it"
+        "the name `{name}` is not UTF-8, so no statement can contain it: dump the collection, correct the name in the dump and restore it"
     )
 }
 

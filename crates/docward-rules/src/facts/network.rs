@@ -370,7 +370,7 @@ fn add_opening<'a>(
 pub fn ports_text(ports: &[PortRange]) -> String {
     let shown: Vec<String> = ports.iter().map(PortRange::to_string).collect();
     match ports {
-        [] => "ports that the file does not tell".to_owned(),
+        [] => "ports that the file does not list".to_owned(),
         ports if ports.iter().any(|p| p.is_every() && p.protocol != Protocol::Udp) => {
             "every port".to_owned()
         }

@@ -53,13 +53,15 @@ impl Bound {
         match self {
             Self::Geometry => "coordinates of a geometry".to_owned(),
             Self::Vector(n) => format!("a vector of {} numbers", text::count(*n)),
-            Self::Declared(n) => format!("declared to hold at most {}", text::count(*n)),
-            Self::Validator(n) => format!("capped at {} by the validator", text::count(*n)),
-            Self::Bucket(n) => format!("a bucket of at most {}", text::count(*n)),
-            Self::OverflowPage(n) => format!("a page of at most {}", text::count(*n)),
-            Self::Preview(n) => format!("a preview of at most {}", text::count(*n)),
-            Self::Capped(n) => format!("capped at {}", text::count(*n)),
-            Self::FixedLength(n) => format!("always {} long", text::count(*n)),
+            Self::Declared(n) => format!("declared to hold at most {} elements", text::count(*n)),
+            Self::Validator(n) => {
+                format!("limited to {} elements by the validator", text::count(*n))
+            }
+            Self::Bucket(n) => format!("a bucket of at most {} elements", text::count(*n)),
+            Self::OverflowPage(n) => format!("a page of at most {} elements", text::count(*n)),
+            Self::Preview(n) => format!("a preview of at most {} elements", text::count(*n)),
+            Self::Capped(n) => format!("never longer than {} elements", text::count(*n)),
+            Self::FixedLength(n) => format!("always {} elements long", text::count(*n)),
         }
     }
 }

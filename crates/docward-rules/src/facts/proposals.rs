@@ -84,10 +84,10 @@ impl Child {
         let kept = self
             .own_id
             .as_ref()
-            .map(|name| format!(", the `_id` they have now staying as `{name}`"))
+            .map(|name| format!(", and keep their present `_id` as `{name}`"))
             .unwrap_or_default();
         format!(
-            "elements get the `_id` {{{}, no}}, so a repeated copy adds nothing twice{kept}",
+            "give elements the `_id` {{{}, no}}, so that a repeated copy adds no duplicates{kept}",
             self.parent_id
         )
     }
@@ -221,7 +221,7 @@ pub fn close_bucket(array: &Field) -> String {
         (a.lengths.count, then.sum::<u64>())
     });
     format!(
-        "the documents are buckets that nothing closes: guard every push with a counter (`count` below {cap}) so that a full bucket opens the next, about {} buckets instead of {}",
+        "the documents are buckets without a size limit: filter every push by a counter (`count` below {cap}), so that a full bucket starts the next one (about {} buckets instead of {})",
         text::count(then),
         text::count(now),
     )

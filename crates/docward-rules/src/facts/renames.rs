@@ -92,13 +92,11 @@ pub fn obstacle(
     rivals: &[&str],
 ) -> Option<String> {
     if evidence.collection(&Namespace::new(from.database.as_str(), to)).is_some() {
-        return Some(format!(
-            "`{to}` exists already: merge the two, or choose a name that tells them apart"
-        ));
+        return Some(format!("`{to}` exists already: merge the two, or choose another name"));
     }
     (!rivals.is_empty()).then(|| {
         format!(
-            "{} would become `{to}` as well: merge them into it, or choose names that tell them apart",
+            "{} would also become `{to}`: merge them into it, or choose different names",
             text::list(rivals, 3)
         )
     })

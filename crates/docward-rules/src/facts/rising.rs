@@ -48,9 +48,9 @@ pub fn is_own(field: &Field) -> bool {
 pub fn by_type(field: &Field) -> Option<&'static str> {
     if field.path.as_str() == "_id" && is_timed_id(field) {
         return Some(if field.is_only(BsonType::ObjectId) {
-            "ObjectIds begin with their time"
+            "ObjectIds begin with their creation time"
         } else {
-            "its ids begin with their time"
+            "its ids begin with their creation time"
         });
     }
     // Inside a copy of something else, the time is that thing's; copies repeat.
@@ -70,12 +70,12 @@ pub fn by_order(
         let id = ids::judge(profile, rising_share, order_pairs)?;
         let words = id.kind == ids::IdKind::Natural && !is_sequence(field);
         if id.order == ids::Order::Rising && !words {
-            return Some(format!("{} of neighbouring ids rise", text::percent(id.rising)));
+            return Some(format!("{} of neighbouring ids increase", text::percent(id.rising)));
         }
     }
     let follows = field.natural_order.filter(|r| r.abs() >= correlation && is_counter(field))?;
-    let direction = if follows > 0.0 { "rise" } else { "fall" };
-    Some(format!("its values {direction} with the order of documents (correlation {follows:.2})"))
+    let direction = if follows > 0.0 { "increase" } else { "decrease" };
+    Some(format!("its values {direction} in the order of documents (correlation {follows:.2})"))
 }
 
 /// Whether the values begin with their time and nearly every document has its own: they were made when

@@ -283,7 +283,7 @@ impl Breach {
 }
 
 /// What is said of a required field that is not there.
-const ABSENT: &str = "required but absent";
+const ABSENT: &str = "required but missing";
 
 /// Which demands of the validator the profiled documents break.
 pub fn breaches(validator: &Value, profile: &Profile) -> Vec<Breach> {
@@ -324,7 +324,7 @@ pub fn breaches(validator: &Value, profile: &Profile) -> Vec<Breach> {
             DemandKind::Pattern(_) => None,
             DemandKind::Enum(values) => field.map(|f| {
                 let (count, at_least) = outside(f, values);
-                ("none of the values its `enum` lists".to_owned(), count, f.count, at_least)
+                ("not one of the values in its `enum`".to_owned(), count, f.count, at_least)
             }),
             DemandKind::Minimum(limit, exclusive) => field.and_then(range).map(|(f, min, _)| {
                 let below = |n: f64| n < *limit || (*exclusive && n == *limit && n.abs() < EXACT);
@@ -384,7 +384,7 @@ pub fn breaches(validator: &Value, profile: &Profile) -> Vec<Breach> {
     for closed in schemas(validator).into_iter().filter_map(closed) {
         for field in profile.top_level().filter(|f| f.shape == FieldShape::Named && f.count > 0) {
             if !closed.admits(&field.name) {
-                let what = "not among the properties of a closed schema".to_owned();
+                let what = "not a property of the closed schema".to_owned();
                 let path = field.name.clone();
                 let (count, of) = (field.count, profile.documents);
                 out.insert(

@@ -102,7 +102,7 @@ pub fn shards(evidence: &Evidence, settings: &Settings) -> Option<u32> {
 pub fn jumbo_text(evidence: &Evidence, namespace: &Namespace) -> String {
     match jumbo(evidence, namespace) {
         Some((chunks, jumbo)) => format!(
-            "; {} of its {} {} marked as too large to be moved",
+            "; {} of its {} {} marked as too large to move",
             super::text::count(jumbo),
             super::text::plural(chunks, "chunk"),
             if jumbo == 1 { "is" } else { "are" }

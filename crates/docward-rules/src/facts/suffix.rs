@@ -87,7 +87,7 @@ pub fn time_tail(name: &str) -> Tail {
         }
         let tail =
             format!("{year}{month:02}{}", day.map(|d| format!("{d:02}")).unwrap_or_default());
-        return odd(&found["stem"], "is broken up by separators", Some(&tail), false);
+        return odd(&found["stem"], "contains separators", Some(&tail), false);
     }
     if let Some(found) = WORDED.captures(name) {
         let year = found.name("before").or(found.name("after")).map(|m| m.as_str());
@@ -97,7 +97,7 @@ pub fn time_tail(name: &str) -> Tail {
             let year = year.parse::<u32>().map_or(0, |y| if y < 100 { 2000 + y } else { y });
             if is_plausible(year) {
                 let tail = format!("{year}{month:02}");
-                return odd(&found["stem"], "spells the month", Some(&tail), false);
+                return odd(&found["stem"], "has the month as a word", Some(&tail), false);
             }
         }
         return Tail::None;
@@ -133,7 +133,7 @@ fn from_digits(found: &regex::Captures<'_>) -> Tail {
         let tail =
             format!("{year}{month:02}{}", day.map(|d| format!("{d:02}")).unwrap_or_default());
         let fault = match sep {
-            "" => "is not set off by an underscore".to_owned(),
+            "" => "has no underscore before it".to_owned(),
             sep => format!("follows `{sep}` instead of one underscore"),
         };
         return odd(stem, &fault, Some(&tail), false);

@@ -52,8 +52,7 @@ pub fn make_way(evidence: &Evidence, finding: &mut Finding) {
         let impossible = found.iter().any(|one| one.gravity == Gravity::Impossible);
         // Bypassing the validator would take a privilege that few have, and would hide the breach.
         finding.todo.push_str(&format!(
-            "; first correct the documents that break the validator ({}{least}, see {}): the \
-             command stops at the first of them",
+            "; first repair the documents that break the validator ({}{least}, see {}), because the command stops at the first of them",
             text::count(number),
             if impossible { "V008" } else { "V006" },
         ));
@@ -68,8 +67,7 @@ pub fn note(findings: &[Finding]) -> Option<String> {
     let count = relaxing.count() as u64;
     (count > 0).then(|| {
         format!(
-            "{} on {} {} the validator to `warn` first, because it demands the present form. Describe \
-             the new form in the validator afterwards and set validationAction to \"error\" again",
+            "{} on {} {} the validator to `warn` first, because it requires the present form. Afterwards, describe the new form in the validator and set validationAction to \"error\" again",
             text::plural(count, "proposed command"),
             text::list(&namespaces.into_iter().collect::<Vec<_>>(), 3),
             text::form(count, "sets", "set"),
@@ -302,7 +300,7 @@ mod tests {
             )
         };
         let todo = |extra: &str| check("T002", &body(extra))[0].todo.clone();
-        let told = "first correct the documents that break the validator (2 at least, see V006)";
+        let told = "first repair the documents that break the validator (2 at least, see V006)";
         assert!(todo("").contains(told), "{}", todo(""));
         assert!(!todo(r#", "validationLevel": "moderate""#).contains(told));
         assert!(!todo(r#", "validationAction": "warn""#).contains(told));

@@ -331,13 +331,13 @@ pub fn advice(evidence: &Evidence, stats: &QueryStats) -> (String, Vec<Step>) {
                 .filter(|wanted| serving(collection, wanted, shape).is_none())
                 .collect();
             if missing.is_empty() {
-                let todo = "each branch of the $or has its index: find out why they were not used (made later, another type of the value, a hint)";
+                let todo = "each branch of the $or has an index: find out why it was not used (created later, another value type, or a hint)";
                 return (todo.to_owned(), Vec::new());
             }
             let texts: Vec<_> = missing.iter().map(|wanted| keys(&wanted.keys)).collect();
             let steps = missing.iter().map(|wanted| create(shape, wanted, None)).collect();
             let todo = format!(
-                "give each branch of the $or an index of its own, or the collection is scanned for all: {}",
+                "create an index for each branch of the $or, because a branch without one scans the collection: {}",
                 texts.join(" and ")
             );
             (todo, steps)
@@ -350,14 +350,14 @@ fn advice_for_one(evidence: &Evidence, stats: &QueryStats, wanted: &Wanted) -> (
     let used = stats.indexes_used.iter().filter_map(|text| plain_keys(text));
     if used.into_iter().any(|keys| wanted.is_served_by(&keys)) {
         let todo = format!(
-            "the index it used, with {}, is the one for this filter: compare one more field, or ask for fewer documents",
+            "the query already uses the right index, {}: filter by one more field, or request fewer documents",
             keys(&wanted.keys)
         );
         return (todo, Vec::new());
     }
     if let Some(index) = serving(evidence.collection(&shape.namespace), wanted, shape) {
         let todo = format!(
-            "index `{}` would serve it: find out why it was not used (made later, another type of the value, a hint)",
+            "index `{}` supports this query: find out why it was not used (created later, another value type, or a hint)",
             index.name
         );
         return (todo, Vec::new());
@@ -369,28 +369,28 @@ fn advice_for_one(evidence: &Evidence, stats: &QueryStats, wanted: &Wanted) -> (
     let range_behind_sort =
         wanted.sorts > 0 && wanted.keys.len() > wanted.equalities + wanted.sorts;
     let hint = if range_behind_sort {
-        "; if the range alone leaves few documents, put it before the sort"
+        "; if the range alone leaves few documents, put the range before the sort"
     } else if shape.branches {
-        "; for the branches of the $or it only narrows the search"
+        "; for the branches of the $or, it only narrows the search"
     } else if !shape.collation.is_empty() {
-        ", with the collation of the query: an index without it is not used"
+        " with the collation of the query, because the query cannot use an index without it"
     } else {
         ""
     };
     let mut todo =
-        format!("create the index {}, equality before sort before range{hint}", keys(&wanted.keys));
+        format!("create the index {} (equality, then sort, then range){hint}", keys(&wanted.keys));
     if let Some(first) = also.first() {
         let more = match also.len() {
             1 => String::new(),
             n => format!(" and {} more", n - 1),
         };
-        todo.push_str(&format!("; it also serves {}{more}", super::workload::words(first)));
+        todo.push_str(&format!("; it also supports {}{more}", super::workload::words(first)));
     }
     // The server would give both the same name.
     let twin = twins(evidence, shape, &wanted).next();
     if let Some(twin) = twin {
         todo.push_str(&format!(
-            "; index `{}` has these keys but does not serve it (a partial filter, sparse, or another collation), so it needs a name of its own",
+            "; index `{}` has the same keys but does not support this query (partial, sparse or another collation), so the new index needs another name",
             twin.name
         ));
     }
@@ -418,14 +418,14 @@ fn hidden_or_behind_view(
     let collection = evidence.collection(&shape.namespace)?;
     if collection.kind == CollectionKind::View {
         let todo = format!(
-            "`{}` is a view, which has no indexes: create the index {} on the collection behind it, as far as the view hands these fields on",
+            "`{}` is a view, and views have no indexes: create the index {} on the view's collection, if the view passes these fields through",
             shape.namespace,
             keys(&wanted.keys)
         );
         return Some((todo, Vec::new()));
     }
     let hidden = fitting(collection, wanted, shape).find(|index| index.hidden)?;
-    let todo = format!("index `{}` would serve it but is hidden: unhide it", hidden.name);
+    let todo = format!("index `{}` supports this query but is hidden: unhide it", hidden.name);
     let unhide =
         Step::UnhideIndex { namespace: shape.namespace.clone(), index: hidden.name.clone() };
     Some((todo, vec![unhide]))
@@ -460,16 +460,16 @@ fn without_index(shape: &QueryShape, profile: Option<&Profile>) -> String {
     let others: Vec<&str> = others.map(|p| p.path.as_str()).collect();
     match special {
         Some(special) if !others.is_empty() => format!(
-            "put {} into the same index as {}: no other one is used beside it",
+            "put {} into the same index as {}, because the server cannot combine this index with another",
             others.join(", "),
             special.path
         ),
-        Some(special) => format!("ask for less by {}: nearer, or rarer words", special.path),
+        Some(special) => format!("narrow the search by {}: a smaller distance, or rarer words", special.path),
         None if shape.filter.iter().any(|p| p.path == "_id") => {
-            "the index on _id would serve it: find out why it was not used (a hint, another type or collation of the value)".to_owned()
+            "the index on _id supports this query: find out why it was not used (a hint, or another type or collation of the value)".to_owned()
         }
         None if shape.filter.iter().any(|p| has_position(&p.path)) => {
-            "it asks by a number in the path, and an index has one position of an array only: ask for an element by its values, or index the one path that is always asked for".to_owned()
+            "the path has an array position, and an index covers only one position: query elements by their values, or index the one path that queries use".to_owned()
         }
         None if shape.branches => {
             let hopeless = shape
@@ -478,18 +478,18 @@ fn without_index(shape: &QueryShape, profile: Option<&Profile>) -> String {
                 .find(|branch| index_for(branch, shape, profile).is_none());
             match hopeless.and_then(|branch| branch.first()) {
                 Some(asked) => format!(
-                    "the branch of the $or that asks for {} has no index that helps, and the collection is scanned for all branches: ask for an exact value or a range there, or ask twice",
+                    "no index can support the $or branch on {}, so the whole query scans the collection: use an exact value or a range there, or two queries",
                     asked.path
                 ),
-                None => "give each branch of the $or an index of its own, or ask twice".to_owned(),
+                None => "create an index for each branch of the $or, or use two queries".to_owned(),
             }
         }
         None if shape.filters_late => {
-            "put what can be asked of the stored fields into a $match at the beginning, and index that"
+            "move the conditions on stored fields to a $match at the beginning of the pipeline, and index these fields"
                 .to_owned()
         }
         None => {
-            "no plain index serves this filter: ask for an exact value or a range of a field first"
+            "no regular index supports this filter: first filter by an exact value or a range of a field"
                 .to_owned()
         }
     }

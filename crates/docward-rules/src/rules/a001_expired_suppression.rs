@@ -57,10 +57,10 @@ fn draft(expired: &Suppression, total: u64, evidence: &Evidence) -> Draft {
     Draft::new(
         Subject::Deployment,
         format!("the suppression of {} expired on {day} (\"{}\")", expired.text(), expired.reason),
-        "what it covered is reported again; the date was given so that somebody looks once more",
+        "the date for another review has passed, so Docward reports its findings again",
         match expired.is_comment {
-            true => "remove the comment when the matter is settled, or give it a new day",
-            false => "remove the entry when the matter is settled, or give it a new `expires`",
+            true => "remove the comment if the problem is solved, or set a new date",
+            false => "remove the entry if the problem is solved, or set a new `expires`",
         },
         Seen::all(total, Unit::Suppressions),
     )

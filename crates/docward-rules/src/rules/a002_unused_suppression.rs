@@ -110,8 +110,8 @@ fn was_read(suppression: &Suppression, evidence: &Evidence) -> bool {
 fn draft(unused: &Suppression, total: u64, evidence: &Evidence) -> Draft {
     Draft::new(
         Subject::Deployment,
-        format!("the suppression of {} keeps nothing back (\"{}\")", unused.text(), unused.reason),
-        "it will hide the next finding of that kind from everybody",
+        format!("the suppression of {} matches no finding (\"{}\")", unused.text(), unused.reason),
+        "it would hide a future finding of this rule",
         if unused.is_comment { "remove the comment" } else { "remove the entry" },
         Seen::all(total, Unit::Suppressions),
     )

@@ -69,13 +69,13 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
         Draft::new(
             Subject::Deployment,
             format!(
-                "{} of {} connections of {host} are open, more than {} ({} of the limit)",
+                "{} of {} connections of {host} are open (threshold {}, {} of the limit)",
                 text::count(connections.current),
                 text::count(limit),
                 text::count((limit as f64 * most) as u64),
                 text::percent(most),
             ),
-            "after a failover all clients connect again at once, and a server without room refuses some of them",
+            "after a failover all clients reconnect at once, and a server near its limit rejects some of them",
             format!(
                 "keep the sum of all pools within {} connections: lower maxPoolSize of the clients, or raise net.maxIncomingConnections",
                 text::count((limit as f64 * most) as u64)
@@ -106,7 +106,7 @@ mod tests {
         assert_eq!([2400, 2401, 2500, 3000].map(count), [0, 1, 1, 1]);
         let found = check("C001", r#"server {"connections": 2401, "available": 599}"#);
         assert!(
-            found[0].what.ends_with("are open, more than 2,400 (80 % of the limit)"),
+            found[0].what.ends_with("are open (threshold 2,400, 80 % of the limit)"),
             "{}",
             found[0].what
         );

@@ -80,8 +80,8 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
         Draft::new(
             Subject::Deployment,
             format!("{} behind the primary: {}", text::plural(lagging.len() as u64, "member"), text::list(&named, 5)),
-            "reads from secondaries return what was true that long ago",
-            "find out what holds it up; until then read with maxStalenessSeconds (90 at least), or from the primary where what was just written must be seen",
+            "reads from these secondaries return data that is out of date by this time",
+            "find the cause of the lag; until then, set maxStalenessSeconds (at least 90), or read recent writes from the primary",
             Seen::all(members.len() as u64, Unit::Servers),
         )
         .data("lagSeconds", worst)

@@ -162,7 +162,7 @@ fn draft(
     }
     if !dead.is_empty() {
         faults.push(format!(
-            "lists {} no router goes by: {}",
+            "lists {} on which no router runs: {}",
             text::plural(dead.len() as u64, "host"),
             text::list(dead, 16)
         ));
@@ -172,12 +172,12 @@ fn draft(
         Subject::Deployment,
         format!("{} {}", uri.owner(), faults.join(", and ")),
         if missing.is_empty() {
-            "each connection that is tried there waits for its time-out"
+            "each connection attempt to such a host waits until it times out"
         } else {
-            "drivers do not look for routers: those that are not listed get no traffic, however busy the others are"
+            "drivers do not discover routers: unlisted ones get no traffic, even if the others are overloaded"
         },
         format!(
-            "write mongodb://{}/…, and again after every change of the routers; or use mongodb+srv://, which follows DNS",
+            "use mongodb://{}/… and update it whenever routers change, or use mongodb+srv://, which follows DNS",
             hosts.join(",")
         ),
         Seen::all(uris, Unit::ConnectionStrings),

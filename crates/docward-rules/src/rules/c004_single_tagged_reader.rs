@@ -141,17 +141,13 @@ fn one(
 ) -> Draft {
     let tags = tag_text(tags);
     let but = primary.map_or(String::new(), |primary| {
-        format!("; {}, which has them too, is the primary at present", primary.host)
+        format!("; {}, which also has these tags, is currently the primary", primary.host)
     });
     Draft::new(
         Subject::Deployment,
-        format!(
-            "reads of {} ({mode}, tags {tags}) all go to {}{but}",
-            uri.owner(),
-            reader.host
-        ),
-        "one member takes all these reads; nothing balances them, and when it is down they fail or fall on the primary",
-        format!("add a second member with the tags {tags}, or name tags that several members have"),
+        format!("reads of {} ({mode}, tags {tags}) all go to {}{but}", uri.owner(), reader.host),
+        "one member serves all these reads; if it is down, they fail or go to the primary",
+        format!("add a second member with the tags {tags}, or use tags that several members have"),
         Seen::all(uris, Unit::ConnectionStrings),
     )
     .data("mode", mode)
@@ -167,9 +163,9 @@ fn nobody(uri: &ClientUri, mode: &str, uris: u64) -> Draft {
     let preferred = mode == "secondaryPreferred";
     Draft::new(
         Subject::Deployment,
-        format!("no member has the tags {sets} that reads of {} ({mode}) ask for", uri.owner()),
+        format!("no member has the tags {sets}, which reads of {} ({mode}) require", uri.owner()),
         if preferred {
-            "all these reads fall on the primary"
+            "all these reads go to the primary"
         } else {
             "drivers find no server for these reads, which fail after serverSelectionTimeoutMS"
         },
@@ -237,7 +233,11 @@ mod tests {
     fn rp_6_the_primary_answers_only_where_it_may() {
         let ny = r#", "tags": {"dc": "ny"}"#;
         let found = with(ny, "", "", "readPreference=secondaryPreferred&readPreferenceTags=dc:ny");
-        assert!(found[0].contains("a:27017, which has them too, is the primary"), "{}", found[0]);
+        assert!(
+            found[0].contains("a:27017, which also has these tags, is currently the primary"),
+            "{}",
+            found[0]
+        );
         assert!(with(ny, "", "", "readPreference=nearest&readPreferenceTags=dc:ny").is_empty());
     }
 

@@ -68,7 +68,7 @@ declare_rule! {
     check: Deployment(check),
 }
 
-const LOST: &str = "when this host is down or no longer the primary, the driver finds no other: writes fail until somebody edits the string";
+const LOST: &str = "if this host is down or no longer the primary, the driver finds no other, and writes fail until someone edits the string";
 
 fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
     let settings = cx.settings();
@@ -129,11 +129,11 @@ fn of_members(client: &Client<'_>, members: &[Member]) -> Option<Draft> {
                 .draft(
                     client.host_place(),
                     format!(
-                        "{} names one address, which is none of the {} members of the replica set",
+                        "{} has one address, which is not one of the {} members of the replica set",
                         uri.owner(),
                         visible.len()
                     ),
-                    "a load balancer in front of a replica set sends writes to secondaries, which refuse them, and hides which member is the primary",
+                    "a load balancer in front of a replica set can send writes to secondaries, which reject them",
                     todo,
                 )
                 .clauses(&["CN-01.1", "CM-0.2", "CM-2.2"])
@@ -145,7 +145,7 @@ fn of_members(client: &Client<'_>, members: &[Member]) -> Option<Draft> {
         .draft(
             client.host_place(),
             format!(
-                "{} names {} of {} members of the replica set and lacks {}",
+                "{} lists {} of {} members of the replica set and lacks {}",
                 uri.owner(),
                 text::count((visible.len() - missing.len()) as u64),
                 text::count(visible.len() as u64),
@@ -166,9 +166,9 @@ fn one_of_a_set(client: &Client<'_>) -> Draft {
     client
         .draft(
             client.host_place(),
-            format!("{} names one host of a replica set", client.uri.owner()),
+            format!("{} lists only one host of a replica set", client.uri.owner()),
             LOST,
-            "list all members with their ports, as the console shows them, or use mongodb+srv://",
+            "list all members with their ports (rs.conf() shows them), or use mongodb+srv://",
         )
         .clauses(&["CN-01.1", "CM-0.2", "AP-S1.6"])
         .uri([UriChange::Hosts(hosts.to_vec())])
@@ -178,9 +178,9 @@ fn one_of_a_cluster(client: &Client<'_>) -> Draft {
     client
         .draft(
             client.host_place(),
-            format!("{} names one address of a sharded cluster", client.uri.owner()),
-            "fine for the address of a load balancer; the address of one router leaves the client without a database when that router stops",
-            "make sure that it is the load balancer's, or list all routers, or use mongodb+srv://",
+            format!("{} has only one address of a sharded cluster", client.uri.owner()),
+            "this is correct for a load balancer; with a single router, the client loses its connection when that router stops",
+            "check that the address is a load balancer; otherwise list all routers or use mongodb+srv://",
         )
         .clauses(&["CN-01.1"])
         .level(Level::Information)
@@ -190,9 +190,9 @@ fn question(client: &Client<'_>) -> Draft {
     client
         .draft(
             client.host_place(),
-            format!("{} names one host, and nobody says what it leads to", client.uri.owner()),
-            "one member of a replica set is a single point of failure; the load balancer of a sharded cluster is not",
-            "say what it is with topology under [deployment] in docward.toml; for a replica set list all members",
+            format!("{} has one host, and its topology is not declared", client.uri.owner()),
+            "one member of a replica set is a single point of failure; a load balancer of a sharded cluster is not",
+            "declare `topology` under [deployment] in docward.toml; for a replica set, list all members",
         )
         .clauses(&["CN-01.1"])
         .level(Level::Information)

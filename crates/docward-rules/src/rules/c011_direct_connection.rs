@@ -84,7 +84,7 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
 fn draft(client: &Client<'_>, option: &str) -> Draft {
     let draft = client.draft(
         client.place(option),
-        format!("{} goes to one server and follows no failover", client.uri.owner()),
+        format!("{} connects to one server directly and does not follow failovers", client.uri.owner()),
         "after a failover this server is no longer the primary, and every write fails with \"not primary\"",
         format!("remove {option}; if the host belongs to a replica set, list all members and add replicaSet"),
     );

@@ -74,7 +74,7 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
                 _ if uri.srv => {
                     let else_in = uri.database.as_deref().unwrap_or("admin");
                     format!(
-                        "the driver takes it from the TXT record of the name, and without one looks for the account in `{else_in}`"
+                        "the driver uses the DNS TXT record; without one, it looks for the account in `{else_in}`"
                     )
                 }
                 Some(database) => {
@@ -83,7 +83,7 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
                     )
                 }
                 None if uri.srv => {
-                    "the driver looks for the account in `admin`, unless a DNS TXT record names another database".to_owned()
+                    "the driver looks for the account in `admin`, unless a DNS TXT record sets another database".to_owned()
                 }
                 None => "the driver looks for the account in `admin`".to_owned(),
             };
@@ -96,7 +96,7 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
                 .draft(
                     uri.places.user.clone().or_else(|| client.start()),
                     format!("{} logs in without authSource: {now}", uri.owner()),
-                    "the login fails as soon as the path names another database than the one the account is kept in",
+                    "the login fails if the path has another database than the one in which the account was created",
                     todo,
                 )
                 .level(level)
@@ -114,14 +114,14 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
 /// the database of the path, and only its owner knows.
 fn advice<'a>(client: &Client<'_>, home: Option<&'a str>) -> (String, Option<&'a str>) {
     match (home, client.uri.database.as_deref()) {
-        (Some(home), _) => (format!("add authSource={home}, where the account is kept"), Some(home)),
+        (Some(home), _) => (format!("add authSource={home}, the database of the account"), Some(home)),
         (None, _) if client.uri.srv => (
             "check the DNS TXT record, which may set authSource and replicaSet (--resolve shows it); if it does not, add authSource with the database that holds the account".to_owned(),
             None,
         ),
         (None, Some(database)) if database != "admin" => (
             format!(
-                "add authSource=admin if the account was created in `admin` (consoles do that), or authSource={database} if it was created in `{database}`"
+                "add authSource=admin if the account was created in `admin` (the usual case), or authSource={database} if it was created in `{database}`"
             ),
             None,
         ),
@@ -205,7 +205,7 @@ mod tests {
     #[test]
     fn cn_01_2_cp_1_the_txt_record_comes_first_for_srv() {
         let found = check("C012", "uri mongodb+srv://u@c.example.net/db_order");
-        assert!(found[0].what.contains("takes it from the TXT record"), "{}", found[0].what);
+        assert!(found[0].what.contains("uses the DNS TXT record"), "{}", found[0].what);
         assert!(!found[0].todo.contains("authSource=admin"), "{}", found[0].todo);
         assert!(found[0].data.get("change").is_none());
     }

@@ -69,12 +69,12 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
                 .draft(
                     client.place("authSource"),
                     format!(
-                        "{} looks `{name}` up in `{}`, and the account is kept in {}",
+                        "{} looks for account `{name}` in `{}`, but it was created in {}",
                         uri.owner(),
                         uri.auth_source,
                         text::list(&homes, 3)
                     ),
-                    "the login fails, although user and password are right",
+                    "the login fails, even with the correct user and password",
                     format!("write authSource={}", homes[0]),
                 )
                 .uri([UriChange::set("authSource", homes[0])]),

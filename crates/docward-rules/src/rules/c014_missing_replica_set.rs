@@ -76,9 +76,9 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
                 client
                     .draft(
                         client.start(),
-                        format!("{} names several hosts without replicaSet", uri.owner()),
-                        "right for routers of a sharded cluster; for a replica set the name lets the driver follow failovers",
-                        "say what it is with topology under [deployment] in docward.toml; for a replica set add replicaSet",
+                        format!("{} lists several hosts without replicaSet", uri.owner()),
+                        "this is correct for routers of a sharded cluster; for a replica set, the driver needs the name to follow failovers",
+                        "declare `topology` under [deployment] in docward.toml; for a replica set, add replicaSet",
                     )
                     .level(Level::Information)
                     .clauses(&["CN-01.3", "CP-2"]),
@@ -93,12 +93,12 @@ fn report(client: &Client<'_>, name: Option<&str>, cx: &mut Cx<'_>) {
     let (what, why) = if single {
         (
             "one host and no replicaSet",
-            "some drivers then talk to this host alone, and after a failover all writes fail with \"not primary\"",
+            "some drivers then use only this host, and after a failover all writes fail with \"not primary\"",
         )
     } else {
         (
             "the hosts of a replica set without replicaSet",
-            "older drivers take the hosts for routers and do not follow the primary, and no driver notices a server of another set",
+            "older drivers treat the hosts as routers and do not follow the primary; no driver detects a server of another set",
         )
     };
     let value = name.unwrap_or("NAME_OF_THE_SET");

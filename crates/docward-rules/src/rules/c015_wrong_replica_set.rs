@@ -57,18 +57,18 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
                 .draft(
                     client.place("replicaSet"),
                     format!(
-                        "{} asks for the set `{named}`, and the set is called `{real}`",
+                        "{} uses replica set `{named}`, but the set's name is `{real}`",
                         uri.owner()
                     ),
-                    "drivers refuse members of other sets: the client finds no server",
+                    "drivers reject members of other sets, so the client finds no server",
                     format!("write replicaSet={real}"),
                 )
                 .uri([UriChange::set("replicaSet", real)]),
             Shape::Sharded => client
                 .draft(
                     client.place("replicaSet"),
-                    format!("{} asks for the set `{named}` of a sharded cluster", uri.owner()),
-                    "routers belong to no set: drivers that follow the option find no server",
+                    format!("{} uses replica set `{named}` for a sharded cluster", uri.owner()),
+                    "routers belong to no replica set, so drivers that use the option find no server",
                     "remove replicaSet",
                 )
                 .severity(Severity::Warn)

@@ -65,16 +65,16 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
                 continue;
             }
             let mut draft = client
-                    .draft(
-                        client.place(option),
-                        format!("{} switches retries of {thing} off", client.uri.owner()),
-                        "an election or a short break of the network reaches the application as an error",
-                        format!("write {option}=true, or leave it out"),
-                    )
-                    .clauses(clauses)
-                    .data("option", option)
-                    .uri([UriChange::set(option, true)])
-                    .key(format!("{} {option}", client.uri.key()));
+                .draft(
+                    client.place(option),
+                    format!("{} turns off retries of {thing}", client.uri.owner()),
+                    "an election or a short network failure causes an error in the application",
+                    format!("set {option}=true, or remove the option"),
+                )
+                .clauses(clauses)
+                .data("option", option)
+                .uri([UriChange::set(option, true)])
+                .key(format!("{} {option}", client.uri.key()));
             // In code: the string, or the option as each language writes it.
             let location = client.place(option).filter(|_| client.uri.site.is_some());
             if let Some(location) = location {

@@ -96,19 +96,19 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
             sizes.push_str(&format!(" and minPoolSize={min}"));
         }
         let todo = match needed {
-            Some(_) => format!("write {sizes}, which the declared requests and their time ask for"),
+            Some(_) => format!("set {sizes}, which follows from the declared requests and latency"),
             None => format!(
-                "write {sizes} for now; the right maxPoolSize is requests per second × seconds per request × 1.5"
+                "set {sizes} for now; calculate maxPoolSize as requests per second × seconds per request × 1.5"
             ),
         };
         let draft = client
             .draft(
                 client.start(),
                 format!(
-                    "{} leaves maxPoolSize to the driver, which takes {default} ({whose})",
+                    "{} does not set maxPoolSize; the driver's default is {default} ({whose})",
                     client.uri.owner()
                 ),
-                "the sum of all pools has to fit the connection limit, and nobody chose this number",
+                "the sum of all pools must stay below the connection limit, and the default does not consider this limit",
                 todo,
             )
             .data("default", u64::from(default))
@@ -133,9 +133,9 @@ fn rate_as_size(client: &Client<'_>, cx: &mut Cx<'_>) {
         return;
     }
     let todo = match needed {
-        Some(needed) => format!("write maxPoolSize={needed}: requests × seconds per request × 1.5"),
+        Some(needed) => format!("set maxPoolSize={needed} (requests per second × seconds per request × 1.5)"),
         None => {
-            "declare latency-ms of the service; the pool is requests × seconds per request × 1.5"
+            "declare latency-ms of the service; then maxPoolSize is requests per second × seconds per request × 1.5"
                 .to_owned()
         }
     };
@@ -143,11 +143,11 @@ fn rate_as_size(client: &Client<'_>, cx: &mut Cx<'_>) {
         .draft(
             client.place("maxPoolSize"),
             format!(
-                "maxPoolSize={} of {} is the number of requests per second",
+                "maxPoolSize={} of {} equals the number of requests per second",
                 text::count(size as u64),
                 client.uri.owner()
             ),
-            "a connection serves many requests in a second: a pool of this size takes connections that it never uses",
+            "a connection serves many requests per second, so this pool reserves connections that it never uses",
             todo,
         )
         .clauses(&["CN-03.2"]);
@@ -164,7 +164,7 @@ mod tests {
     #[test]
     fn cn_03_2_cp_4_gc_39_a_missing_size_is_told_with_the_drivers_default() {
         let found = check("C017", "uri mongodb://a,b/?replicaSet=x");
-        assert!(found[0].what.contains("takes 100"), "{}", found[0].what);
+        assert!(found[0].what.contains("default is 100"), "{}", found[0].what);
         assert!(found[0].cites("PP-2"));
         assert!(!check("C017", "uri mongodb://a,b/?minPoolSize=5")[0].cites("PP-2"));
         assert!(check("C017", "uri mongodb://a,b/?maxPoolSize=100").is_empty());
@@ -250,7 +250,7 @@ mod tests {
             check("C017", &of_service(&keys, &format!("maxPoolSize={size}")))
         };
         assert_eq!(with("", 1000).len(), 1);
-        assert!(with(", \"latency-ms\": 20", 1000)[0].todo.starts_with("write maxPoolSize=30"));
+        assert!(with(", \"latency-ms\": 20", 1000)[0].todo.starts_with("set maxPoolSize=30"));
         assert!(with("", 100).is_empty());
     }
 }

@@ -79,7 +79,7 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
         let (is, why, better) = match needed {
             _ if size == 0 => (
                 "has no limit".to_owned(),
-                "every slow moment of the server opens more connections, up to what it accepts",
+                "whenever the server slows down, the pool grows until it reaches the server's connection limit",
                 needed.unwrap_or(most),
             ),
             Some(needed) if size < needed => (
@@ -89,13 +89,13 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
             ),
             None if size < least => (
                 format!("is less than {least}"),
-                "requests wait in the application for a connection when many come at once",
+                "requests wait in the application for a connection when many arrive at once",
                 least,
             ),
             // A pool that is needed is right, however large.
             _ if size > most && needed.is_none_or(|needed| size > needed) => (
                 format!("is more than {most}"),
-                "times all instances and servers it exceeds what the server accepts",
+                "multiplied by all instances and servers, such pools exceed the server's connection limit",
                 needed.unwrap_or(most),
             ),
             _ => continue,
@@ -119,7 +119,7 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
         if let Some(needed) = needed {
             draft = draft.data("needed", needed);
         } else {
-            let other = ", or declare peak-qps and latency-ms of the service to have it worked out";
+            let other = ", or declare peak-qps and latency-ms of the service, so that Docward calculates it";
             draft.todo.push_str(other);
             draft = draft.clauses(&["PP-1", "CP-4"]);
         }

@@ -59,8 +59,7 @@ declare_rule! {
 threshold!(LEAST, "least", Int(5), "connections", "PP-2", "the least that a pool keeps open");
 threshold!(MOST, "most", Int(20), "connections", "PP-2", "the most that a pool keeps open");
 
-const COLD_START: &str =
-    "after a start or a quiet night the first requests each wait for a connection and a login";
+const COLD_START: &str = "after a start or an idle period, each of the first requests waits for a new connection and a login";
 
 fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
     let (least, most) = (cx.limit(&LEAST) as i64, cx.limit(&MOST) as i64);
@@ -77,7 +76,7 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
                 let draft = client
                     .draft(
                         client.place("maxPoolSize"),
-                        format!("{} has maxPoolSize and no minPoolSize", client.uri.owner()),
+                        format!("{} sets maxPoolSize but not minPoolSize", client.uri.owner()),
                         COLD_START,
                         format!("add minPoolSize={value}"),
                     )
@@ -90,12 +89,11 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
         };
         let (is, why, level) = if let Some(size) = size.filter(|size| min > *size) {
             let is = format!("is more than maxPoolSize={size}");
-            (is, "drivers refuse such a pool, or never fill it", Level::Mandatory)
+            (is, "drivers reject such a pool, or never fill it", Level::Mandatory)
         } else if client.is_local() {
             continue;
         } else if min > most {
-            let why =
-                "times all instances and servers these connections are open and nobody uses them";
+            let why = "multiplied by all instances and servers, these connections stay open unused";
             (format!("is more than {most}"), why, Level::Recommended)
         } else if min < least && size.is_none_or(|size| size > least) {
             (format!("is less than {least}"), COLD_START, Level::Recommended)

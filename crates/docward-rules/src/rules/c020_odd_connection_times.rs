@@ -88,8 +88,8 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
             least: cx.count(&IDLE_LEAST),
             most: cx.count(&IDLE_MOST),
             usual: 120_000,
-            too_short: "connections are closed and made again all the time, each with a login",
-            too_long: "connections stay open that firewalls and load balancers have long forgotten",
+            too_short: "the driver constantly closes and reopens connections, each with a login",
+            too_long: "the pool keeps connections that firewalls and load balancers have already dropped",
         },
         Time {
             option: "waitQueueTimeoutMS",
@@ -97,8 +97,8 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
             least: cx.count(&WAIT_LEAST),
             most: cx.count(&WAIT_MOST),
             usual: 5_000,
-            too_short: "requests are refused that would have been served a moment later",
-            too_long: "requests pile up behind a slow server instead of failing in time",
+            too_short: "requests fail that would have succeeded a moment later",
+            too_long: "requests pile up behind a slow server instead of failing early",
         },
         Time {
             option: "connectTimeoutMS",
@@ -106,8 +106,8 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
             least: cx.count(&CONNECT_LEAST),
             most: cx.count(&CONNECT_MOST),
             usual: 10_000,
-            too_short: "every jitter of the network fails a connection",
-            too_long: "a server that is gone is noticed late",
+            too_short: "a short network delay makes connections fail",
+            too_long: "the client detects a failed server late",
         },
     ];
     for client in clients(evidence, cx.settings()).iter().filter(|client| !client.is_local()) {
@@ -129,11 +129,11 @@ fn judge(client: &Client<'_>, time: &Time, evidence: &Evidence, cx: &mut Cx<'_>)
         let draft = client.draft(
             client.place(option),
             format!(
-                "{owner} sets waitQueueTimeoutMS, which the {} driver does not have",
+                "{owner} sets waitQueueTimeoutMS, which the {} driver does not support",
                 driver.name()
             ),
-            "the option has no effect: a request waits for a connection until its own time is over",
-            "give the operation a deadline, or the client timeoutMS",
+            "the option has no effect: a request waits for a connection until its own timeout",
+            "set a deadline for the operation, or timeoutMS on the client",
         );
         cx.report(draft.level(Level::Information).clauses(time.clauses).key(key));
         return;

@@ -84,17 +84,17 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
                     Some(true) => continue,
                     Some(false) => (
                         format!(
-                            "{owner}, a core service, leaves w to the server, whose default is not majority"
+                            "{owner}, a core service, does not set w, and the server's default is not majority"
                         ),
                         Level::Mandatory,
                     ),
                     None if version.is_some_and(|version| version >= (5, 0)) => (
                         format!(
-                            "{owner}, a core service, leaves w to the server: majority from 5.0, unless an arbiter or a setting changes that"
+                            "{owner}, a core service, does not set w; the default is majority from MongoDB 5.0, unless an arbiter or a setting changes it"
                         ),
                         Level::Information,
                     ),
-                    None => (format!("{owner}, a core service, does not say w"), Level::Mandatory),
+                    None => (format!("{owner}, a core service, does not set w"), Level::Mandatory),
                 }
             }
             _ => continue,
@@ -103,7 +103,8 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
     }
 }
 
-const LOST_WITH_PRIMARY: &str = "a write that only the primary has is lost when the primary fails before the others have copied it";
+const LOST_WITH_PRIMARY: &str =
+    "a write is lost if the primary fails before other members have replicated it";
 const UNACKNOWLEDGED: &str = "the server does not answer writes with w=0: duplicate keys and failed validation raise no error, and writes can be lost without notice";
 
 fn report(
@@ -165,7 +166,7 @@ mod tests {
     fn cp_7_each_write_concern_has_its_own_reason() {
         let why = |w: &str| check("C021", &format!("uri mongodb://a,b,c/?w={w}"))[0].why.clone();
         assert!(why("0").contains("raise no error"), "{}", why("0"));
-        assert!(why("1").contains("when the primary fails"), "{}", why("1"));
+        assert!(why("1").contains("if the primary fails"), "{}", why("1"));
     }
 
     #[test]

@@ -57,8 +57,8 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
         let draft = client.draft(
             client.place("readPreference"),
             format!("{}, a core service, reads with {mode}", client.uri.owner()),
-            "secondaries are behind: what was just written is not there yet, and is written again",
-            "write readPreference=primary, and give reports and history a client of their own",
+            "secondaries lag behind: a service that does not find its recent write can write it again",
+            "set readPreference=primary, and use a separate client for reports and history",
         );
         cx.report(draft.data("mode", mode).uri([UriChange::set("readPreference", "primary")]));
     }

@@ -81,8 +81,8 @@ fn judge(client: &Client<'_>, evidence: &Evidence) -> Option<docward_model::Draf
             client
                 .draft(
                     place,
-                    format!("{owner} reads with {mode}, and no declared service says that old values are harmless"),
-                    "what was just written may not be there yet; right for reports and lists, wrong for balances and states of orders",
+                    format!("{owner} reads with {mode}, but no declared service allows stale reads"),
+                    "recent writes can be missing from these reads, which is acceptable for reports but not for balances or order states",
                     "declare the service with class and stale-reads-ms in docward.toml, or read from the primary",
                 )
                 .level(Level::Information),
@@ -95,12 +95,12 @@ fn judge(client: &Client<'_>, evidence: &Evidence) -> Option<docward_model::Draf
     match service.stale_reads_ms {
         Some(0) => Some(must_be_current(
             client,
-            &format!("{owner} reads with {mode}, and stale-reads-ms of `{}` is 0", service.name),
+            &format!("{owner} reads with {mode}, but stale-reads-ms of `{}` is 0", service.name),
         )),
         None if !by_class => Some(must_be_current(
             client,
             &format!(
-                "{owner} reads with {mode}, and nothing says that `{}` can live with old values",
+                "{owner} reads with {mode}, but `{}` does not declare stale-reads-ms",
                 service.name
             ),
         )),
@@ -118,8 +118,8 @@ fn judge(client: &Client<'_>, evidence: &Evidence) -> Option<docward_model::Draf
                 client
                     .draft(
                         place,
-                        format!("{owner} may read what is {} ms old, and {host} is {} behind", text::count(most), text::plural(seconds, "second")),
-                        "the service reads older values than it can live with",
+                        format!("{owner} accepts stale reads up to {} ms, but {host} is {} behind", text::count(most), text::plural(seconds, "second")),
+                        "the service reads older values than it accepts",
                         "find out why the member is behind, or set maxStalenessSeconds (90 or more)",
                     )
                     .severity(Severity::Warn)
@@ -135,7 +135,7 @@ fn must_be_current(client: &Client<'_>, what: &str) -> docward_model::Draft {
         .draft(
             client.place("readPreference"),
             what,
-            "secondaries are behind: what the service has just written is not there yet",
+            "secondaries lag behind: the service may not see its own recent writes",
             "read from the primary, or declare stale-reads-ms for the service",
         )
         .uri([UriChange::set("readPreference", "primary")])

@@ -77,8 +77,8 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
                 "{} belongs to a {class} service and reads from the primary",
                 client.uri.owner()
             ),
-            "its reads compete with the writes of everybody, while secondaries are idle",
-            format!("write readPreference={better}"),
+            "its reads compete with all writes on the primary, while secondaries are idle",
+            format!("set readPreference={better}"),
         );
         cx.report(
             draft
@@ -99,7 +99,7 @@ mod tests {
             let body = of_service(&format!(", \"class\": \"{class}\""), mode);
             check("C024", &body).first().map(|finding| finding.todo.clone())
         };
-        let write = |mode: &str| Some(format!("write readPreference={mode}"));
+        let write = |mode: &str| Some(format!("set readPreference={mode}"));
         assert_eq!(todo("report", ""), write("secondary"));
         assert_eq!(todo("read-heavy", "readPreference=primary"), write("secondaryPreferred"));
         assert_eq!(todo("regional", ""), write("nearest"));

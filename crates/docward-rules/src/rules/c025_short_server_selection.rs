@@ -64,12 +64,12 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
         let draft = client.draft(
             client.place("serverSelectionTimeoutMS"),
             format!(
-                "{}, a core service, waits {} ms for a server",
+                "{}, a core service, waits at most at most {} ms for a server",
                 client.uri.owner(),
                 text::count(value)
             ),
-            "an election takes 10 to 12 seconds: the retry that would have succeeded is given up before",
-            format!("write serverSelectionTimeoutMS={least} or more, or leave it out"),
+            "an election takes 10 to 12 seconds, so the retry fails before a new primary is available",
+            format!("set serverSelectionTimeoutMS={least} or more, or remove the option"),
         );
         cx.report(draft.level(Level::Information).data("ms", value));
     }

@@ -58,8 +58,8 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
         let draft = client.draft(
             uri.places.database.clone().or_else(|| client.start()),
             format!("{} has `{name}` as its default database", uri.owner()),
-            "a program that asks the driver for its default database writes business data into the server's own",
-            "write the business database in the path, with authSource for the login",
+            "a program that uses the default database writes business data to a system database",
+            "put the business database in the path, and set authSource for the login",
         );
         cx.report(match name {
             // The program may name its database in every call: people have to decide.

@@ -60,19 +60,20 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
                 }
                 NoteKind::Unknown => (
                     Level::Recommended,
-                    "drivers differ: Node.js refuses the string, PyMongo and Java log a warning and ignore the option, others ignore it silently",
+                    "drivers differ: Node.js rejects the string, PyMongo and Java log a warning and ignore the option, and others ignore it silently",
                 ),
                 NoteKind::WrongValue => (
                     Level::Recommended,
-                    "drivers differ: PyMongo warns and uses its default, others refuse to connect",
+                    "drivers differ: PyMongo logs a warning and uses its default, others do not connect",
                 ),
-                NoteKind::Repeated => {
-                    (Level::Recommended, "which value counts depends on the driver and its version")
-                }
+                NoteKind::Repeated => (
+                    Level::Recommended,
+                    "the effective value depends on the driver and its version",
+                ),
                 NoteKind::Deprecated => (Level::Information, OLD),
                 NoteKind::NoEffect => (
                     Level::Information,
-                    "readers of the string believe in a setting that does nothing",
+                    "readers of the string expect an effect that the option does not have",
                 ),
                 NoteKind::Refused | NoteKind::Contradiction => continue,
             };
@@ -86,7 +87,7 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
     }
 }
 
-const OLD: &str = "newer drivers refuse it, or warn about it";
+const OLD: &str = "newer drivers reject it or warn about it";
 
 /// An old name of an option in code, where the new one means the same.
 fn renamed(client: &Client<'_>, note: &UriNote) -> Option<Edit> {
@@ -137,7 +138,7 @@ mod tests {
         let found = check("C028", "uri mongodb://a,b/?auto_reconnect=true");
         assert_eq!(
             found[0].what.split(", in").next(),
-            Some("`auto_reconnect` is an option that drivers no longer have")
+            Some("`auto_reconnect` is an option that drivers no longer support")
         );
         let code = "source a.js\nconst monk = require('monk');\nconst uri = 'mongodb://10.0.0.1/shop?auto_reconnect=true';\nconst a = monk(uri).get('a');\nconst b = monk(uri).get('b');";
         let found = crate::testing::judged("C028", code);

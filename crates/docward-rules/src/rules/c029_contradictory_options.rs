@@ -58,7 +58,7 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
         for note in &client.uri.notes {
             let (level, why) = match note.kind {
                 NoteKind::Refused => {
-                    (Level::Mandatory, "drivers refuse the string: the client does not start")
+                    (Level::Mandatory, "drivers reject the string, so the client does not start")
                 }
                 NoteKind::Contradiction => (
                     if client.is_local() { Level::Information } else { Level::Recommended },

@@ -66,8 +66,8 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
         let draft = client.draft(
             place.or_else(|| client.start()),
             format!("{} lists {} twice", uri.owner(), text::list(&twice, 3)),
-            "the list looks complete and lacks the host that was meant",
-            "write the host that was meant, or remove the second entry",
+            "the list looks complete, but the intended host is probably missing",
+            "replace the second entry with the intended host, or remove it",
         );
         cx.report(draft.uri([UriChange::Hosts(kept)]));
     }

@@ -46,10 +46,10 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
         cx.report(client.draft(
             client.start(),
             format!(
-                "{} is for servers from 4.0 on, and the server is {major}.{minor}",
+                "{} needs MongoDB 4.0 or later, but the server has {major}.{minor}",
                 client.uri.owner()
             ),
-            "there are no records in DNS that the name could lead to",
+            "such a deployment has no DNS records for this name",
             "use the address of the load balancer, or list all hosts with mongodb://",
         ));
     }

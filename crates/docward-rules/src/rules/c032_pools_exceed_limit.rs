@@ -100,23 +100,22 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
     let fits = room / largest.pools.max(1);
     let name = largest.client.service.map_or("", |service| service.name.as_str());
     let todo = if fits == 0 {
-        "raise the limit, or connect through a load balancer or a proxy that shares connections"
-            .to_owned()
+        "raise the limit, or use a proxy that shares connections".to_owned()
     } else {
-        format!("write maxPoolSize={fits} for `{name}`, the largest of them, or raise the limit")
+        format!("set maxPoolSize={fits} for `{name}`, the largest pool, or raise the limit")
     };
     let draft = largest
         .client
         .draft(
             largest.client.place("maxPoolSize"),
             format!(
-                "the pools of {} may open {} connections, {} of the limit of {}",
+                "the pools of {} can open {} connections, which is {} of the limit of {}",
                 text::plural(demands.len() as u64, "service"),
                 text::count(total),
                 text::percent(share),
                 text::count(limit)
             ),
-            "when the server is slow all pools fill up at once, and connections beyond the limit are refused",
+            "when the server is slow, all pools fill up at once, and the server rejects connections beyond its limit",
             todo,
         )
         .data("total", total)
@@ -165,7 +164,7 @@ mod tests {
     #[test]
     fn cn_03_1_pf_1_st_17_gc_15_eighty_percent_hold() {
         let (what, cap) = found(20, 200).unwrap();
-        assert!(what.contains("4,000 connections, 133"), "{what}");
+        assert!(what.contains("4,000 connections, which is 133"), "{what}");
         assert_eq!(cap, Some(DataValue::Int(120)));
         assert_eq!(found(25, 100).unwrap().1, Some(DataValue::Int(96)));
         assert_eq!(found(30, 100).unwrap().1, Some(DataValue::Int(80)));
@@ -191,7 +190,7 @@ mod tests {
     fn ap_s1_1_services_are_added_up_and_each_counts_once() {
         let body = "service {\"name\": \"x\", \"instances\": 10}\nservice {\"name\": \"y\", \"instances\": 15}\nuri mongodb://a,b/?appName=x&maxPoolSize=100\nuri mongodb://b,a/?appName=x&maxPoolSize=100\nuri mongodb://a,b/?appName=y";
         let found = check_with("C032", "limit=3000", body);
-        assert!(found[0].what.contains("2 services may open 2,500"), "{}", found[0].what);
+        assert!(found[0].what.contains("2 services can open 2,500"), "{}", found[0].what);
         assert!(check_with("C032", "limit=3200", body).is_empty());
         assert!(check_with("C032", "", body).is_empty(), "no limit is declared");
     }

@@ -114,25 +114,25 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
 fn draft(evidence: &Evidence, client: &RemadeClient, others: &[&RemadeClient]) -> Draft {
     let more = match (others.len(), &client.through) {
         (0, _) => String::new(),
-        (1, Some(_)) => "; it is called in one more place".to_owned(),
-        (n, Some(_)) => format!("; it is called in {n} more places"),
-        (1, None) => ", and in one more place of the file".to_owned(),
+        (1, Some(_)) => "; 1 more place calls it".to_owned(),
+        (n, Some(_)) => format!("; {n} more places call it"),
+        (1, None) => ", and in 1 more place of the file".to_owned(),
         (n, None) => format!(", and in {n} more places of the file"),
     };
     let what = match &client.through {
         Some(function) => format!(
-            "`{function}` makes a new client each time, and {} calls it{more}",
+            "`{function}` creates a new client on each call, and {} calls it{more}",
             client.within
         ),
-        None => format!("a client is made in {}{more}", client.within),
+        None => format!("the code creates a client in {}{more}", client.within),
     };
     code::draft(
         evidence,
         &client.place,
         "client",
         what,
-        "each one logs in anew (10 to 50 ms) and opens connections of its own: their number grows with the requests until the server refuses them",
-        "make the client once, outside, and reuse it for the whole life of the process",
+        "each client logs in again (10 to 50 ms) and opens its own connections, so their number grows with requests until the server rejects them",
+        "create the client once, outside of this code, and reuse it for the lifetime of the process",
     )
     .severity(if client.in_loop { Severity::Warn } else { Severity::Error })
     .locations(others.iter().map(|other| other.place.location.clone()))

@@ -66,9 +66,9 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
                 evidence,
                 &function.place,
                 "serverless",
-                format!("{} makes a client of its own", function.platform),
-                "every copy that the platform starts has its own pool: a burst of calls takes all connections",
-                "put a pooling proxy in between; until then keep the client outside of the handler with maxPoolSize 5 or less, and count concurrency times pool size against the limit",
+                format!("{} creates its own client", function.platform),
+                "each instance that the platform starts has its own pool, so a burst of calls can use all connections",
+                "use a pooling proxy; until then, create the client outside of the handler with maxPoolSize 5 or less, and keep concurrency × pool size below the limit",
             )
             .severity(docward_model::Severity::Info)
             .locations(others.iter().map(|other| other.place.location.clone())),

@@ -74,15 +74,15 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
     let place = Place { location: site.location.clone(), function: None };
     let (why, todo) = match client.driver {
         Some(Driver::Node | Driver::Mongoose) if found.connects_in_handler => (
-            "connect() runs in a request handler: a wrong address or password is found by the first request, not when the program starts",
-            "connect once when the program starts and stop it if that fails; ping the admin database in the health check",
+            "connect() runs in a request handler, so a wrong address or password shows in the first request, not at the start of the program",
+            "connect once when the program starts and exit if that fails; ping the admin database in the health check",
         ),
         Some(Driver::Node | Driver::Mongoose) => (
-            "nobody waits for connect(): a wrong address or password is found by the first request",
+            "the code does not wait for connect(), so a wrong address or password shows only in the first request",
             PING,
         ),
         _ => (
-            "the driver connects with the first operation: a wrong address or password is found by the first request",
+            "the driver connects with the first operation, so a wrong address or password shows only in the first request",
             PING,
         ),
     };
@@ -91,7 +91,7 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
             evidence,
             &place,
             "health",
-            "nothing contacts the server when the program starts, and there is no health check",
+            "the program does not contact the server at its start, and has no health check",
             why,
             todo,
         )
@@ -164,7 +164,7 @@ mod tests {
         assert!(found[0].why.contains("runs in a request handler"), "{}", found[0].why);
         assert!(found[0].todo.starts_with("connect once when the program starts"));
         let unheard = handler.replace("await client", "client");
-        assert!(check("C042", &unheard)[0].why.starts_with("nobody waits"), "{unheard}");
+        assert!(check("C042", &unheard)[0].why.starts_with("the code does not wait"), "{unheard}");
         // The client of Go starts to connect, and waits for nothing.
         let go = "source a.go\npackage a\nfunc main() { c, err := mongo.Connect(ctx, options.Client().ApplyURI(u)); if err != nil { panic(err) }; serve(c) }";
         assert_eq!(count(go), 1);

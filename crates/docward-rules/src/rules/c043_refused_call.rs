@@ -52,7 +52,7 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
                 &call.place,
                 "refused",
                 call.what.clone(),
-                "the client cannot be made: the process fails before its first operation",
+                "the driver rejects this client, so the process fails before its first operation",
                 format!("write {}", call.instead),
             )
             .edit(Edit {

@@ -86,19 +86,19 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
         let Some((first, others)) = deadlines.split_first() else { continue };
         let what = match first.milliseconds {
             Some(ms) => format!(
-                "a context may wait for {} s (limit {} s)",
+                "a context allows operations to take {} s (limit {} s)",
                 text::count(ms.unsigned_abs() / 1000),
                 text::count(most / 1000)
             ),
-            None => "an operation runs with a context that never ends".to_owned(),
+            None => "an operation uses a context without a deadline".to_owned(),
         };
         let draft = code::draft(
             evidence,
             &first.place,
             if first.milliseconds.is_some() { "long" } else { "missing" },
             what,
-            "when the server is slow, requests pile up until the process has no memory or no connections left",
-            "context.WithTimeout(ctx, 10*time.Second) with the context of the request, or timeoutMS on the client",
+            "when the server is slow, requests pile up until the process runs out of memory or connections",
+            "use context.WithTimeout(ctx, 10*time.Second) with the request's context, or set timeoutMS on the client",
         )
         .locations(others.iter().map(|other| other.place.location.clone()));
         cx.report(if is_pedantic { draft.pedantic() } else { draft });

@@ -117,7 +117,7 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
     let (p50, p99) = (sizes.p50(), sizes.p99());
     let owner = read.and_then(|profile| owner(profile, cx.count(&WARN)));
     let owned = owner.map_or_else(String::new, |(name, share)| {
-        format!("; `{name}` holds {} of the largest", text::percent(share))
+        format!("; `{name}` takes {} of the largest documents", text::percent(share))
     });
     let ns = &collection.namespace;
     let mut draft = Draft::new(
@@ -195,7 +195,7 @@ fn tier(collection: &Collection, figures: &Figures<'_>, cx: &Cx<'_>) -> Option<T
             },
             level: Level::Mandatory,
             severity: Severity::Error,
-            why: "the server stores at most 16 MB per document: the next write that adds a byte is refused",
+            why: "MongoDB stores at most 16 MB per document: the next write that adds a byte fails",
         });
     }
     if max >= critical {
@@ -210,7 +210,7 @@ fn tier(collection: &Collection, figures: &Figures<'_>, cx: &Cx<'_>) -> Option<T
             },
             level: Level::Recommended,
             severity: Severity::Error,
-            why: "from 10 MB on the 16 MB limit is near, and a document that hits it cannot be updated any more",
+            why: "the document is close to MongoDB's limit of 16 MB, above which writes to it fail",
         });
     }
     if max > core && cx.is_core(collection) {
@@ -221,7 +221,7 @@ fn tier(collection: &Collection, figures: &Figures<'_>, cx: &Cx<'_>) -> Option<T
             clauses: &["CK-2", "DM-05.1"],
             level: Level::Recommended,
             severity: Severity::Warn,
-            why: "core documents should stay within 1 MB: each is read, cached and sent as a whole",
+            why: "core documents should stay within 1 MB: MongoDB reads, caches and sends each as a whole",
         });
     }
     (max > warn).then(|| Tier {
@@ -231,7 +231,7 @@ fn tier(collection: &Collection, figures: &Figures<'_>, cx: &Cx<'_>) -> Option<T
         clauses: &["DM-05.1"],
         level: Level::Recommended,
         severity: Severity::Warn,
-        why: "documents are read, cached and sent as a whole; 100 KB is the rule book's own limit, MongoDB names none",
+        why: "MongoDB reads, caches and sends documents as a whole; 100 KB is this rule book's limit, not MongoDB's",
     })
 }
 
@@ -258,15 +258,15 @@ fn advice(
 ) -> String {
     let owned = read.zip(owner).and_then(|(profile, name)| Some((profile, profile.field(name)?)));
     let Some((profile, field)) = owned else {
-        return "list the largest documents, find the field that owns their bytes, and move it where it is read on demand".to_owned();
+        return "find the field that takes most of the bytes in the largest documents, and move it to a separate collection".to_owned();
     };
     let name = &field.path;
     if name.as_str() == "_id" {
-        return "the key itself is too large: give the documents a short `_id` and keep what it holds now in a field or a collection of its own".to_owned();
+        return "the `_id` itself is too large: use a short `_id` and move its content to another field or collection".to_owned();
     }
     if patterns::is_geometry(profile, field) {
         return format!(
-            "simplify the geometry in `{name}`, or keep the detailed one in a collection of its own under the same `_id`"
+            "simplify the geometry in `{name}`, or move the detailed one to a separate collection with the same `_id`"
         );
     }
     if let Some(array) = &field.array
@@ -278,10 +278,10 @@ fn advice(
         let length = text::plural(array.lengths.max, "element");
         // Another rule speaks of the array and knows what fits it; two pieces of advice would differ.
         return if owner.is_some() {
-            format!("split `{name}`, up to {length}, as the finding on that field says")
+            format!("split `{name}` (up to {length}) as the finding on that field describes")
         } else {
             format!(
-                "keep fewer than the present {length} of `{name}` in one document: shorter pages or buckets, or smaller elements"
+                "store fewer elements of `{name}` per document (now up to {length}), or make the elements smaller"
             )
         };
     }
@@ -292,11 +292,11 @@ fn advice(
     }
     if field.types.of(BsonType::String) > 0 {
         return format!(
-            "compress `{name}` before storing it, or move it to a collection of its own that is read on demand"
+            "compress `{name}` before storing it, or move it to a separate collection that is read only when needed"
         );
     }
     format!(
-        "move `{name}` to a collection of its own under the same `_id`, so that reads that do not need it leave it alone"
+        "move `{name}` to a separate collection with the same `_id`, so that only reads that need it load it"
     )
 }
 
@@ -385,14 +385,14 @@ mod tests {
     #[test]
     fn an_array_with_its_own_finding_is_left_to_it() {
         let body = "x3 {\"_id\": $i, \"cells\": $array(2000, {\"text\": \"$pad(60)\"})}";
-        assert!(check("D001", body)[0].todo.contains("as the finding on that field says"));
+        assert!(check("D001", body)[0].todo.contains("as the finding on that field describes"));
         assert_eq!(check("D003", body).len(), 1);
     }
 
     #[test]
     fn the_key_is_not_to_be_moved() {
         let found = check("D001", "{\"_id\": \"$pad(200000)\", \"a\": 1}");
-        assert!(found[0].todo.starts_with("the key itself is too large"), "{}", found[0].todo);
+        assert!(found[0].todo.starts_with("the `_id` itself is too large"), "{}", found[0].todo);
         assert!(found[0].what.starts_with("1 of 1 document "), "{}", found[0].what);
     }
 

@@ -137,26 +137,26 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
     let mut draft = Draft::new(
         Subject::Collection(collection.namespace.clone()),
         format!(
-            "documents grow by about {} a day: the largest, {} now, by {} a day {}{}",
+            "a typical document grows by about {} a day; the largest ({}) grows by {} a day and {}{}",
             text::bytes(growth.per_day.round() as u64),
             text::bytes(profile.sizes.max),
             text::bytes(first.per_day.round() as u64),
             dates(&for_largest),
             forecast::counted_from(&growth),
         ),
-        "a document that reaches 16 MB refuses every further write, without prior warning",
+        "once a document reaches 16 MB, MongoDB refuses every write that adds to it, without prior warning",
         format!(
-            "{} before {}, when the largest reaches {}; {}",
+            "{} before {}, when the largest document reaches {}; {}",
             owner.map_or_else(
-                || "find the field that grows and move what is added to documents of its own".to_owned(),
-                |d| format!("move what is added to `{}` to documents of its own, or cap it when it is written", d.owner)
+                || "find the field that grows and store each addition as a separate document".to_owned(),
+                |d| format!("store each addition to `{}` as a separate document, or limit the field's length in each write", d.owner)
             ),
             first.date,
             text::bytes(*first_limit),
             if for_typical.is_empty() {
-                "the typical document stays below that for now".to_owned()
+                "the typical document stays below that size".to_owned()
             } else {
-                format!("the typical document, {} now, {}", text::bytes(p50 as u64), dates(&for_typical))
+                format!("the typical document ({}) {}", text::bytes(p50 as u64), dates(&for_typical))
             }
         ),
         profile.seen(),
@@ -199,16 +199,15 @@ fn report_seen(collection: &Collection, profile: &Profile, seen: &Observed, cx: 
     let mut draft = Draft::new(
         Subject::Collection(collection.namespace.clone()),
         format!(
-            "the size {} (half of them by {} a day or more): the first, by {} a day, {}",
+            "document size {} (median growth {} a day); the first, at {} a day, {}",
             forecast::seen(seen),
             text::bytes(seen.per_day.round() as u64),
             text::bytes(when.per_day.round() as u64),
             dates(&first),
         ),
-        "a document that reaches 16 MB refuses every further write, without prior warning",
+        "once a document reaches 16 MB, MongoDB refuses every write that adds to it, without prior warning",
         format!(
-            "find the field that grows and move what is added to documents of its own, or cap it when \
-             it is written, before {}, when the first reaches {}",
+            "find the field that grows before {}, when the first document reaches {}; store each addition as a separate document, or limit the field's length",
             when.date,
             text::bytes(*limit),
         ),

@@ -74,7 +74,7 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
         let mut draft = Draft::new(
             Subject::Field(ns.clone(), field.path.clone()),
             format!(
-                "`{}` owns {} of the bytes of this collection: up to {} and {} in one document; {} larger than {}",
+                "`{}` takes {} of the bytes of this collection (up to {} and {} per document); {} larger than {}",
                 field.path,
                 text::percent(field.bytes as f64 / profile.sizes.sum.max(1) as f64),
                 text::plural(array.lengths.max, "element"),
@@ -82,14 +82,14 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
                 text::verb(over, "document is", "documents are"),
                 text::bytes(cx.count(&MAX_BYTES)),
             ),
-            "every read and every update of the parent carries the whole list",
+            "MongoDB reads and rewrites the whole array whenever it reads or updates the document",
             if open_bucket {
                 proposals::close_bucket(field)
             } else if tree {
-                "the list contains itself: store one document per node with the id of its parent, or the nodes as a flat array with the path from the root".to_owned()
+                "the array is a tree: store one document per node with the id of its parent, or a flat array of nodes with their paths".to_owned()
             } else {
                 format!(
-                "move each element to `{}` with `{}` and the index {}: {} of about {} each; keep `{}` in `{}`; {}",
+                "move each element to a document in `{}` with `{}` and the index {} ({} of about {} each); keep `{}` in `{}`; {}",
                 child.collection,
                 child.parent_id,
                 child.index,

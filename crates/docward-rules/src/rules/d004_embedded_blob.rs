@@ -66,9 +66,9 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
             Draft::new(
                 Subject::Field(collection.namespace.clone(), field.path.clone()),
                 blobs::describe(field, blob, &files),
-                "the files fill the cache and travel with every read of the document",
+                "the files fill the server's cache, and every read of the document transfers them",
                 format!(
-                    "first choice GridFS: keep `{}` and its size ({} of 255 KB for the largest); second choice an object store with `{}`, checksum, size and content type",
+                    "store the files in GridFS and keep `{}` and the size ({} of 255 KB for the largest), or use an object store and keep `{}`, checksum, size and content type",
                     proposals::field_name(&stem, "file_id", style),
                     text::plural(blob.sizes.max.div_ceil(261_120), "chunk"),
                     proposals::field_name(&stem, "url", style),

@@ -67,9 +67,9 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
             Draft::new(
                 Subject::Field(collection.namespace.clone(), field.path.clone()),
                 blobs::describe(field, blob, &files),
-                "files in the database are cached, replicated and backed up with the business data",
+                "MongoDB caches, replicates and backs up these files together with the business data",
                 format!(
-                    "first choice an object store: keep `{}`, `{}`, `{}` and the content type, which takes {} out of the collection; second choice GridFS with `{}`",
+                    "move the files to an object store and keep `{}`, `{}`, `{}` and the content type, which removes {} from the collection; otherwise use GridFS and keep `{}`",
                     name("url"),
                     name("sha256"),
                     name("bytes"),
@@ -111,9 +111,9 @@ mod tests {
         let body =
             format!("x2 {{\"_id\": $i, \"photo\": BinData(0, \"/9j/{}\")}}", "A".repeat(419_428));
         let whole = check("D005", &body)[0].todo.clone();
-        assert!(whole.contains("which takes 614 KB out of"), "{whole}");
+        assert!(whole.contains("which removes 614 KB from"), "{whole}");
         let sampled = check_sampled("D005", &body, 2000)[0].todo.clone();
-        assert!(sampled.contains("which takes about 600 MB out of"), "{sampled}");
+        assert!(sampled.contains("which removes about 600 MB from"), "{sampled}");
     }
 
     #[test]

@@ -85,16 +85,16 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
             Draft::new(
                 Subject::Field(collection.namespace.clone(), field.path.clone()),
                 format!(
-                    "`{}` holds {} of up to {} (p95 {}) that compress to {} of their size",
+                    "`{}` holds {} of up to {} (p95 {}), which compress to {} of their size",
                     field.path,
                     text::plural(texts.total(), "text"),
                     text::bytes(texts.lengths.max),
                     text::bytes(p95),
                     text::percent(ratio),
                 ),
-                "only the disk sees compressed data: cache, network and the 16 MB limit count the full text",
+                "MongoDB compresses data only on disk: the document cache and the 16 MB limit count the full text",
                 format!(
-                    "compress `{}` in the application (zstd or gzip) and store it as binary with the codec in `{codec}`; that takes about {} off {} of text in the documents read",
+                    "compress `{}` in the application (zstd or gzip), store it as binary and the codec in `{codec}`; this saves about {} of {} of text in the documents read",
                     field.path,
                     text::bytes(saved),
                     text::bytes(texts.lengths.sum),

@@ -115,7 +115,7 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
     let mut draft = Draft::new(
         Subject::Field(ns.clone(), nesting.path.clone()),
         format!(
-            "`{}` lies {} containers deep ({} path parts); {} {} deeper than {limit}",
+            "`{}` is nested {} levels deep (limit {limit}; {} path parts); {} {} deeper than the limit",
             short(&nesting.path),
             nesting.depth,
             nesting.path.parts(),
@@ -123,27 +123,27 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
             text::form(over, "is", "are"),
         ),
         if failed {
-            "paths this long are mistyped in updates without an error, and no more than 5 levels are allowed by the house rule"
+            "an update with a mistyped path succeeds and creates a new field; this rule book allows at most 5 levels"
         } else {
-            "paths this long are mistyped in updates without an error; 2 to 3 levels are the house rule's ideal"
+            "an update with a mistyped path succeeds and creates a new field; this rule book recommends 2 to 3 levels"
         },
         {
             let rest = if others.is_empty() {
                 String::new()
             } else {
-                format!("; also deep: {}", text::paths(&others, 3))
+                format!("; also too deep: {}", text::paths(&others, 3))
             };
             match &lift {
                 _ if is_recursive(&nesting.path) => format!(
-                    "the structure contains itself: store one document per node with the id of its parent, or the nodes as a flat array with the path from the root{rest}"
+                    "the structure is recursive: store one document per node with the id of its parent, or a flat array of nodes with their paths{rest}"
                 ),
                 Some(l) => format!(
-                    "lift `{}` to the top level as `{}`, which leaves {}, or move it to a collection of its own{rest}",
+                    "move `{}` to the top level as `{}` (leaves {}), or to a separate collection{rest}",
                     l.from,
                     l.to,
                     text::plural(l.depth as u64, "level")
                 ),
-                None => format!("move the inner objects to a collection of their own, or flatten them{rest}"),
+                None => format!("move the inner objects to a separate collection, or flatten them{rest}"),
             }
         },
         profile.seen().showing(over),
@@ -322,7 +322,7 @@ mod tests {
         assert_eq!(found[0].data.get("pathParts"), Some(&DataValue::Int(8)));
         assert!(found[0].what.contains("`a.b.c.d.e.f.g.value`"), "{}", found[0].what);
         assert!(
-            found[0].todo.contains("lift `a.b.c.d.e` to the top level as `e`"),
+            found[0].todo.contains("move `a.b.c.d.e` to the top level as `e`"),
             "{}",
             found[0].todo
         );
@@ -346,7 +346,11 @@ mod tests {
     fn ck_3_documents_are_counted() {
         let body = "x9 {\"_id\": $i, \"a\": 1}\n{\"_id\": 9, \"a\": {\"b\": {\"c\": {\"d\": {\"e\": 1}}}}}";
         let found = check("D007", body);
-        assert!(found[0].what.contains("1 of 10 documents is deeper than 3"), "{}", found[0].what);
+        assert!(
+            found[0].what.contains("1 of 10 documents is deeper than the limit"),
+            "{}",
+            found[0].what
+        );
     }
 
     #[test]
@@ -376,7 +380,7 @@ mod tests {
         let body =
             r#"{"_id": 1, "kids": [{"kids": [{"kids": [{"kids": [{"kids": [{"n": 1}]}]}]}]}]}"#;
         let found = check("D007", body);
-        assert!(found[0].todo.starts_with("the structure contains itself"), "{}", found[0].todo);
+        assert!(found[0].todo.starts_with("the structure is recursive"), "{}", found[0].todo);
         assert!(found[0].fix.is_none());
     }
 

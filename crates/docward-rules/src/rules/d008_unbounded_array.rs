@@ -160,14 +160,14 @@ fn report(
     let open: Vec<&&Append> = sites.iter().filter(|site| site.cap == Cap::None).collect();
     let verdict = match open.first() {
         Some(site) => {
-            what.push_str(&format!("; {} adds to it without a bound", code::line(&site.place)));
+            what.push_str(&format!("; {} appends to it without a limit", code::line(&site.place)));
             Verdict::Certain
         }
         None if !sites.is_empty() => {
             what.push_str(&format!(
-                "; {} in the code that {} to it keep it short",
+                "; {} in the code that {} to it limit its length",
                 text::plural(sites.len() as u64, "statement"),
-                if sites.len() == 1 { "adds" } else { "add" },
+                if sites.len() == 1 { "appends" } else { "append" },
             ));
             Verdict::Possible
         }
@@ -176,7 +176,7 @@ fn report(
     let mut draft = Draft::new(
         Subject::Field(ns.clone(), field.path.clone()),
         what,
-        "once the document reaches 16 MB every further append fails until it is split by hand",
+        "once the document reaches 16 MB, every append fails until someone splits the document by hand",
         advice.text(collection, profile, field, cx),
         arrays::seen(profile, field, limits),
     )
@@ -272,7 +272,7 @@ fn growth_text(
     match (&unbounded.observed, unbounded.growth) {
         (Some(seen), _) => {
             let fastest = pace_of.map_or_else(String::new, |per_day| {
-                format!("; the first, +{} a day,{reaches}", forecast::pace(per_day))
+                format!("; the fastest-growing array (+{} a day){reaches}", forecast::pace(per_day))
             });
             let seen_on = forecast::seen(seen);
             format!("`{path}` {seen_on}: {longest}{fastest} ({})", typical(seen.per_day))
@@ -293,10 +293,10 @@ fn growth_text(
             )
         }
         (None, None) => format!(
-            "`{path}` is long and nothing bounds it: p99 {}, longest {} elements{}",
+            "`{path}` is long and has no limit: p99 {}, longest {} elements{}",
             text::count(p99),
             text::count(max),
-            if unbounded.dated { ", with dates that lie days apart" } else { "" },
+            if unbounded.dated { ", with dates that are days apart" } else { "" },
         ),
     }
 }
@@ -340,7 +340,7 @@ impl Advice {
         let child = proposals::child(cx.evidence(), cx.settings(), collection, profile, field);
         let all = field.array.as_ref().map_or(0, |a| a.lengths.sum);
         let split = format!(
-            "`{}` with `{}` and the index {} ({} of about {} each), `{}` staying in `{}`",
+            "`{}` with `{}` and the index {} ({} of about {} each); keep `{}` in `{}`",
             child.collection,
             child.parent_id,
             child.index,
@@ -350,21 +350,21 @@ impl Advice {
             ns.collection,
         );
         let slice = format!(
-            "where only the newest are read, cut every push: {{$push: {{\"{}\": {{$each: [x], $slice: -100}}}}}}",
+            "if only the newest elements are read, limit every push instead: {{$push: {{\"{}\": {{$each: [x], $slice: -100}}}}}}",
             field.path.dotted()
         );
         match self {
             Self::OpenBucket => proposals::close_bucket(field),
             Self::Series if native_series(cx) => format!(
-                "store the elements as a time series collection `{}` with metaField `{}`, or below 5.0 as hourly buckets with a counter; {slice}; for a few giants overflow pages of 1000",
+                "store the elements in a time series collection `{}` with metaField `{}` (before MongoDB 5.0: hourly buckets with a counter); {slice}; for a few very long arrays, use overflow pages of 1000 elements",
                 child.collection, child.parent_id
             ),
             Self::Series => format!(
-                "before 5.0 there are no time series collections: store the elements as buckets per `{}` and hour with `count` below 1000; {slice}; for a few giants overflow pages of 1000",
+                "before MongoDB 5.0, which adds time series collections, store the elements in buckets per `{}` and hour with `count` below 1000; {slice}; for a few very long arrays, use overflow pages of 1000 elements",
                 child.parent_id
             ),
             Self::Outlier => format!(
-                "a few documents are far longer than the rest: keep the first 1000 inline with `{}` and page the rest by 1000; if all keep growing, one document per element in {split}, or buckets by day; {slice}",
+                "for the few very long arrays, keep the first 1000 elements and `{}` in the document and the rest in overflow pages of 1000; if all arrays keep growing, store one document per element in {split}, or buckets by day; {slice}",
                 proposals::field_name(
                     &["has".to_owned()],
                     "overflow",
@@ -372,7 +372,7 @@ impl Advice {
                 ),
             ),
             Self::Child => format!(
-                "one document per element in {split}; {}; {slice}; elements read by time go in buckets, a few giants in overflow pages of 1000",
+                "store one document per element in {split}; {}; {slice}; if elements are read by time, use buckets; for a few very long arrays, use overflow pages of 1000 elements",
                 child.ids()
             ),
         }
@@ -625,7 +625,7 @@ mod tests {
         let new = check_with("D008", "ns=db_iot.t_device,version=5.0", &readings);
         assert!(new[0].todo.contains("time series collection `t_reading`"), "{}", new[0].todo);
         let old = check_with("D008", "ns=db_iot.t_device,version=4.4", &readings);
-        assert!(old[0].todo.starts_with("before 5.0"), "{}", old[0].todo);
+        assert!(old[0].todo.starts_with("before MongoDB 5.0"), "{}", old[0].todo);
         assert!(old[0].todo.contains("buckets"), "{}", old[0].todo);
     }
 
@@ -724,7 +724,11 @@ mod tests {
             ),
             "{command}"
         );
-        assert!(found[0].todo.contains("staying as `postId`"), "{}", found[0].todo);
+        assert!(
+            found[0].todo.contains("keep their present `_id` as `postId`"),
+            "{}",
+            found[0].todo
+        );
     }
 
     #[test]
@@ -781,7 +785,7 @@ mod tests {
         let (both, alone) = judged(Some(Cap::None));
         let (severity, what) = both.expect("it grows");
         assert_eq!(severity, Severity::Error);
-        assert!(what.contains("app.js:7 adds to it without a bound"), "{what}");
+        assert!(what.contains("app.js:7 appends to it without a limit"), "{what}");
         assert!(alone.is_none(), "one finding, not two");
         let (kept, _) = judged(Some(Cap::Slice(-10)));
         assert_eq!(kept.expect("the data say so").0, Severity::Warn);

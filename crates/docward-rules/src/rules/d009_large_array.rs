@@ -67,7 +67,7 @@ threshold!(
 );
 
 /// What a long array costs.
-const WALKS: &str = "each update inside a long array walks and rewrites it";
+const WALKS: &str = "MongoDB scans and rewrites the whole array for each update inside it";
 
 fn check(collection: &Collection, cx: &mut Cx<'_>) {
     let limit = cx.count(&MAX_ELEMENTS);
@@ -126,7 +126,7 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
             None => lengths_text(field.path.as_str(), lengths, limit),
         };
         if let Some(index) = index {
-            what.push_str(&format!("; the index `{index}` has an entry for each"));
+            what.push_str(&format!("; index `{index}` has an entry for each element"));
         }
         if declared.is_none()
             && let Some(broken) = patterns::broken_cap(cx.settings(), collection, field)
@@ -141,23 +141,23 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
                 Subject::Field(ns.clone(), field.path.clone()),
                 what,
                 if index.is_some() {
-                    "every element is an index entry, and each update of the array touches many of them"
+                    "every element has an index entry, and one update of the array can change many of them"
                 } else {
                     WALKS
                 },
                 if at_limit {
                     format!(
-                        "nothing to do while the bound holds; set `maxItems` {limit} for `{}` in the validator so that it does, or cut every push at {}",
+                        "no change is needed while arrays keep this limit; enforce it with `maxItems` {limit} for `{}` in the validator, or with `$slice` of {} in every push",
                         field.path.dotted(),
                         limit.saturating_sub(1)
                     )
                 } else if by_design {
-                    "nothing to do while the bound holds; pages of 999 or shorter buckets keep below the limit".to_owned()
+                    "no change is needed while arrays keep this limit; pages of 999 elements, or shorter buckets, avoid this finding".to_owned()
                 } else if patterns::is_open_bucket(profile, field) {
                     proposals::close_bucket(field)
                 } else {
                     format!(
-                        "keep the newest few inline and move the whole list ({} elements) to `{}` with `{}` and the index {}; a natural limit can be declared under `[[collections.bounded]]` and set as `maxItems`",
+                        "keep only the newest elements and move all elements ({}) to `{}` with `{}` and the index {}; if the array has a natural limit, declare it under `[[collections.bounded]]` and set `maxItems`",
                         match seen {
                             Some(_) => text::count(lengths.sum),
                             None => text::in_all(profile, lengths.sum, text::count),
@@ -227,7 +227,7 @@ fn rare(collection: &Collection, limit: u64, cx: &mut Cx<'_>) {
                 Subject::Field(ns.clone(), FieldPath::new(&field.name)),
                 lengths_text(&field.name, lengths, limit),
                 WALKS,
-                "look at the longest: the server counted them, none was read; then keep the newest few inline and the whole list in a collection of its own",
+                "look at the longest arrays, which the server counted but Docward did not read; then keep only the newest elements and move all to a separate collection",
                 counted.seen(),
             )
             .data("p99", lengths.p99())
@@ -307,7 +307,7 @@ mod tests {
             "x3 {\"_id\": $i, \"book_id\": 7, \"page\": 2, \"customers\": $array(1000, \"c$j\")}";
         let found = check_with("D009", "ns=db_shop.t_book_overflow", page);
         assert_eq!(found[0].severity, Severity::Info);
-        assert!(found[0].what.ends_with("a page of at most 1,000"), "{}", found[0].what);
+        assert!(found[0].what.ends_with("a page of at most 1,000 elements"), "{}", found[0].what);
     }
 
     #[test]
@@ -418,7 +418,7 @@ mod tests {
         let what = "1 of 500,000 arrays in `tags` has 1,000 elements or more: p99 1, longest 4,000";
         assert_eq!(found[0].what, what);
         assert_eq!(found[0].seen.total, 500_000);
-        assert!(found[0].todo.contains("(500,000 elements)"), "{}", found[0].todo);
+        assert!(found[0].todo.contains("all elements (500,000)"), "{}", found[0].todo);
         // A length that all documents read stop at is no cap when the server counted longer ones.
         let pile = "x30 {\"_id\": $i, \"tags\": $array(1000, {\"n\": $j})}";
         assert_eq!(check_counted("D009", pile, counted(1000, 0))[0].severity, Severity::Info);
@@ -429,8 +429,8 @@ mod tests {
     fn dm_08_1_what_is_to_be_moved_is_told_of_the_whole_collection() {
         let body = "x10 {\"_id\": $i, \"cells\": $array($i+1000, {\"row\": $j})}";
         let whole = check("D009", body)[0].todo.clone();
-        assert!(whole.contains("the whole list (10,045 elements)"), "{whole}");
+        assert!(whole.contains("all elements (10,045)"), "{whole}");
         let sampled = check_sampled("D009", body, 10_000)[0].todo.clone();
-        assert!(sampled.contains("the whole list (about 10,045,000 elements)"), "{sampled}");
+        assert!(sampled.contains("all elements (about 10,045,000)"), "{sampled}");
     }
 }

@@ -206,7 +206,7 @@ impl Keys {
             (KeyForm::ObjectId, _) => "ObjectIds",
             (KeyForm::Uuid, _) => "UUIDs or hashes",
             (KeyForm::Various, _) if self.count.is_none() => "data",
-            (KeyForm::Various, _) => "ever new words",
+            (KeyForm::Various, _) => "an open set of words",
         }
     }
 
@@ -241,13 +241,13 @@ fn report(
             Draft::new(
                 Subject::Collection(ns.clone()),
                 format!(
-                    "the documents use {} as their field names: {count} different ones, up to {} in one document",
+                    "the documents use {} as field names: {count} different names, up to {} in one document",
                     keys.describe(),
                     text::count(keys.most)
                 ),
-                "names that are data cannot be indexed, described by a validator, or queried by range",
+                "MongoDB cannot index these names or query them by range, and a validator cannot list them",
                 format!(
-                    "make each of them a document with `{}` and `value`, or put them in one array of such pairs, and index `{}`",
+                    "store each field as a document with `{}` and `value`, or all as one array of such pairs, and index `{}`",
                     keys.key_name("key", style),
                     keys.key_name("key", style),
                 ),
@@ -277,19 +277,19 @@ fn report(
     let mut draft = Draft::new(
         Subject::Field(ns.clone(), field.path.clone()),
         format!(
-            "the field names in `{}` are {}: {count} different ones, up to {} in one object",
+            "the field names in `{}` are {}: {count} different names, up to {} in one object",
             field.path,
             keys.describe(),
             text::count(keys.most),
         ),
-        "names that are data cannot be indexed, described by a validator, or queried by range",
+        "MongoDB cannot index these names or query them by range, and a validator cannot list them",
         format!(
             "store an array of {pair} in `{}`{} and index {{ \"{path}.{key}\": 1 }}{}",
             field.path,
             if keys.are_days() { format!(", `{key}` as a date,") } else { String::new() },
             if keys.most >= 1000 {
                 format!(
-                    "; {} in one object are too many for an array: make each a document",
+                    "; {} in one object are too many for an array: store each as a document",
                     text::count(keys.most)
                 )
             } else {
@@ -496,10 +496,10 @@ mod tests {
         let found =
             check("D010", "x3000 {\"_id\": $i, \"scores\": {\"1000$i\": 1, \"2000$i\": 2}}");
         assert!(found[0].what.contains(": about "), "{}", found[0].what);
-        assert!(found[0].what.contains("00 different ones"), "{}", found[0].what);
+        assert!(found[0].what.contains("00 different names"), "{}", found[0].what);
         assert!(found[0].seen.confidence < 1.0);
         let found = check("D010", "x60 {\"_id\": $i, \"scores\": {\"1000$i\": 1, \"2000$i\": 2}}");
-        assert!(found[0].what.contains(": 120 different ones"), "{}", found[0].what);
+        assert!(found[0].what.contains(": 120 different names"), "{}", found[0].what);
         assert_eq!(found[0].seen.confidence, 1.0);
     }
 

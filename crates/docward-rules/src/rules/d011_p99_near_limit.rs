@@ -72,20 +72,20 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
         Draft::new(
             Subject::Collection(collection.namespace.clone()),
             format!(
-                "one document in a hundred has {} or more, {} of the 16 MB limit; the largest has {}",
+                "the 99th percentile of document sizes is {}, {} of the 16 MB limit; the largest document has {}",
                 text::bytes(p99),
                 text::percent(p99 as f64 / sizes::DOCUMENT_LIMIT as f64),
                 text::bytes(profile.sizes.max),
             ),
-            "documents this large by design leave little room to grow before writes are refused",
+            "documents of this size have little room to grow before MongoDB refuses writes",
             match owner {
-                Some(d) if d.owner == "_id" => "the key itself is too large: give the documents a short `_id` and keep what it holds now in a field or a collection of its own".to_owned(),
+                Some(d) if d.owner == "_id" => "the `_id` itself is too large: use a short `_id` and move its content to another field or collection".to_owned(),
                 Some(d) => format!(
-                    "plan the size at the 99th percentile after growth and move `{}` ({} of the largest document) out before it grows {times:.0}-fold",
+                    "move `{}` ({} of the largest document) to a separate collection before documents grow {times:.0}-fold",
                     d.owner,
                     text::percent(d.owner_bytes as f64 / d.bytes.max(1) as f64),
                 ),
-                None => "plan the size at the 99th percentile after growth and split the documents".to_owned(),
+                None => "split the documents before they grow to the limit".to_owned(),
             },
             profile.seen(),
         )
@@ -128,6 +128,6 @@ mod tests {
     #[test]
     fn the_key_is_not_to_be_moved() {
         let found = check("D011", "{\"_id\": {\"k\": \"$pad(1740000)\"}, \"a\": 1}");
-        assert!(found[0].todo.starts_with("the key itself is too large"), "{}", found[0].todo);
+        assert!(found[0].todo.starts_with("the `_id` itself is too large"), "{}", found[0].todo);
     }
 }

@@ -78,16 +78,16 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
         Draft::new(
             Subject::Collection(collection.namespace.clone()),
             if refused {
-                format!("documents nest {depth} levels deep as the server counts them, arrays too; MongoDB supports {limit}")
+                format!("documents are nested {depth} levels deep, counting arrays as the server does; MongoDB supports {limit} levels")
             } else {
-                format!("documents nest {depth} levels deep as the server counts them, arrays too, {} below its limit of {limit}", limit - depth)
+                format!("documents are nested {depth} levels deep, counting arrays as the server does: {} below MongoDB's limit of {limit}", limit - depth)
             },
             if refused {
-                "that is beyond what MongoDB promises to take: which depth it refuses differs by version and by the way a document comes, so it may be impossible to restore or to write back"
+                "MongoDB does not guarantee to store documents this deep: depending on version and client, a restore or an update may fail"
             } else {
-                "a write that goes beyond the limit fails, and recursive structures do so unplanned"
+                "a write that exceeds the limit fails, and recursive structures can exceed it at any time"
             },
-            "store one document per node with the id of its parent, or keep the path from the root in an array",
+            "store one document per node with the id of its parent, or with the path from the root as an array",
             profile.seen(),
         )
         .data("depth", depth)

@@ -105,7 +105,7 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
     // The metaField is a field of the document itself, never a path into one.
     let meta = id.split('.').next().unwrap_or(&id).to_owned();
     let arithmetic = format!(
-        "buckets of {} ({} measurements, at most {}) make {} of {}",
+        "buckets of {} ({} measurements and {} at most) give {} instead of {}",
         buckets.size,
         text::count(buckets.elements),
         text::bytes(buckets.bytes),
@@ -114,11 +114,11 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
     );
     let todo = if native {
         format!(
-            "create a time series collection with timeField `{time}`, metaField `{meta}` and granularity \"{granularity}\", and copy the documents; by hand, {arithmetic}; first check that nobody updates measurements, needs a unique index, a validator or a change stream"
+            "copy the documents to a time series collection with timeField `{time}`, metaField `{meta}` and granularity \"{granularity}\" (or by hand: {arithmetic}); first check that no code updates measurements or needs a unique index, a validator or a change stream"
         )
     } else {
         format!(
-            "before 5.0 keep buckets per `{id}` with a counter: {arithmetic}; from 5.0 on use a time series collection"
+            "before MongoDB 5.0, store buckets per `{id}` with a counter: {arithmetic}; from 5.0 on, use a time series collection"
         )
     };
     let measures: Vec<&str> = found.measures.iter().map(|f| f.path.as_str()).collect();
@@ -128,13 +128,13 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
         Draft::new(
             Subject::Collection(ns.clone()),
             format!(
-                "{} documents of {} on average are measurements of {} in {} series by `{id}` over `{time}`",
+                "{} documents of {} on average are measurements of {}: {} series by `{id}` over `{time}`",
                 text::count(found.documents),
                 text::bytes(mean),
                 text::list(&measures, 3),
                 text::about(found.series as f64, found.id.distinct.exact),
             ),
-            "each measurement pays for an `_id`, an index entry and field names that outweigh it",
+            "each measurement stores an `_id`, an index entry and field names, which take more space than its values",
             todo,
             profile.seen().showing(found.documents).estimated(!found.id.distinct.exact),
         )
@@ -189,7 +189,7 @@ mod tests {
             new[0].todo
         );
         let old = check_with("D013", &format!("{SMALL},version=4.4"), READINGS);
-        assert!(old[0].todo.starts_with("before 5.0 keep buckets"), "{}", old[0].todo);
+        assert!(old[0].todo.starts_with("before MongoDB 5.0, store buckets"), "{}", old[0].todo);
         assert!(!old[0].cites("DM-08.5"));
     }
 

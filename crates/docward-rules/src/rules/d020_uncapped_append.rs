@@ -417,30 +417,34 @@ fn draft(evidence: &Evidence, first: &Judged<'_>, others: &[Judged<'_>]) -> docw
     let of = code::of(append.collection.as_deref());
     let because = match first.growth {
         _ if first.is_sliced_elsewhere => {
-            ": another statement keeps it short with $slice, this one does not".to_owned()
+            ": another statement limits its length with $slice, this one does not".to_owned()
         }
         Some(growth) => format!(": {growth}"),
         None => String::new(),
     };
     let more = match others.len() {
         0 => String::new(),
-        1 => "; 1 other statement does, too".to_owned(),
-        n => format!("; {n} other statements do, too"),
+        1 => "; 1 other statement does the same".to_owned(),
+        n => format!("; {n} other statements do the same"),
     };
-    let what = format!("{} adds to {path}{of} with no bound{because}{more}", append.kind.text());
+    let actor = match append.kind {
+        AppendKind::Document => "a change to a loaded document",
+        kind => kind.text(),
+    };
+    let what = format!("{actor} appends to {path}{of} without a limit{because}{more}");
     let todo = match append.kind {
         AppendKind::Push | AppendKind::Concat | AppendKind::Document => format!(
-            "if only the last ones matter: {{$push: {{{}: {{$each: […], $slice: -100}}}}}}; if each is an entity of its own: a collection that refers to the parent",
+            "if only the newest elements matter, use {{$push: {{{}: {{$each: […], $slice: -100}}}}}}; otherwise store the elements in a separate collection that refers to the parent",
             if append.path == "*" { "field" } else { &append.path }
         ),
-        AppendKind::AddToSet => "keep the pairs in a collection of their own with a unique index on both ids, or test the length in the filter".to_owned(),
+        AppendKind::AddToSet => "store the pairs in a separate collection with a unique index on both ids, or test the array's length in the filter".to_owned(),
     };
     let draft = code::draft(
         evidence,
         &append.place,
         &format!("{} {}", append.kind.text(), append.path),
         what,
-        "it grows with every call until the document reaches 16 MB and every write fails; before that, each read and write carries all of it",
+        "the array can grow until the document reaches 16 MB and every append fails; until then, reads and writes get slower",
         todo,
     )
     .data("path", append.path.as_str())

@@ -61,9 +61,9 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
                 evidence,
                 &set.place,
                 &set.path,
-                format!("{} writes to `{}`{}: {parts} parts", set.operator, set.path, code::of(set.collection.as_deref())),
-                "a mistyped path succeeds and creates a new field, and fields so deep seldom have an index",
-                "flatten what is used together, or move the inner part to a collection of its own",
+                format!("{} writes to `{}`{}, a path of {parts} parts (limit {most})", set.operator, set.path, code::of(set.collection.as_deref())),
+                "an update with a mistyped path succeeds and creates a new field, and fields this deep seldom have an index",
+                "flatten the fields that are used together, or move the inner part to a separate collection",
             )
             .data("parts", parts),
         );

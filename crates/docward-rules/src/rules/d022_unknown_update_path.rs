@@ -80,11 +80,11 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
                     &set.place,
                     &set.path,
                     format!(
-                        "{} writes to `{}` of `{}`, which no document has; most have `{near}`",
+                        "{} writes to `{}` of `{}`, but no document has this field; most documents have `{near}`",
                         set.operator, set.path, collection.namespace
                     ),
                     "an update with a mistyped path succeeds and creates a new field",
-                    format!("write `{near}`, and move what is under the wrong name"),
+                    format!("change the path to `{near}`, and move values that were stored under the wrong name"),
                 )
                 .data("nearest", near.as_str()),
             );

@@ -69,13 +69,13 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
             &write.place,
             &write.path,
             format!(
-                "`{}`{} is read, cut in memory and saved",
+                "the code reads `{}`{}, truncates it in memory and saves it",
                 write.path,
                 code::of(write.collection.as_deref())
             ),
-            "another writer between the two loses its entry, and the whole document travels twice",
+            "an element that another client adds between the read and the save is lost, and the document is transferred twice",
             format!(
-                "{{$push: {{{}: {{$each: […], $slice: -N}}}}}} keeps the last N in one statement",
+                "keep the last N elements with one statement: {{$push: {{{}: {{$each: […], $slice: -N}}}}}}",
                 write.path
             ),
         );

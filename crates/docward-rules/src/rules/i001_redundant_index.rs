@@ -129,14 +129,14 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
         } else if cover.keys == index.keys {
             "has the same keys as"
         } else {
-            "is read backwards the same as"
+            "has the reverse keys of"
         };
-        let duty = if cover.unique { ", which is unique too" } else { "" };
+        let duty = if cover.unique { ", which is also unique" } else { "" };
         let tier = Tier::of(index, cover, is_unused(index));
         let (todo, step, safety) = if let Tier::Monitor(times) = tier {
             (
                 format!(
-                    "see whether the queries of `{}` stay fast enough with `{}`, {times} times as large: hide it at a quiet hour, compare their times, drop it or show it again",
+                    "test whether the queries that use `{}` are fast enough with `{}` ({times} times as large): hide the smaller one at a quiet hour, compare query times, then drop or unhide it",
                     index.name, cover.name
                 ),
                 Step::Inspect { namespace: ns.clone(), look: Look::IndexUse },
@@ -154,7 +154,7 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
         } else {
             (
                 format!(
-                    "drop `{}` at a quiet hour and keep its definition at hand (servers before 4.4 cannot hide indexes)",
+                    "drop `{}` at a quiet hour and keep its definition for a rebuild (servers before 4.4 cannot hide indexes)",
                     index.name
                 ),
                 Step::DropIndex { namespace: ns.clone(), index: index.name.clone() },
@@ -163,7 +163,7 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
         };
         let whose = index.usage.map_or("", |usage| of_whom(&usage, server));
         let used = match index.usage.map(|usage| usage.operations) {
-            Some(0) if is_idle(index) => format!("; nothing uses it{whose}"),
+            Some(0) if is_idle(index) => format!("; no query uses it{whose}"),
             Some(n) if n > 0 => format!("; it was used {}{whose}", text::plural(n, "time")),
             _ => String::new(),
         };
@@ -177,7 +177,7 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
                 cover.key_text(),
                 tier.name()
             ),
-            "every write maintains both, and the other index answers the same queries",
+            "every write updates both indexes, and the other one supports the same queries",
             todo,
             Seen::all(indexes.len() as u64, Unit::Indexes),
         )

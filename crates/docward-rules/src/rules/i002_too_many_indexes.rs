@@ -81,24 +81,24 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
     let first = if redundant.is_empty() {
         "measure their use with `$indexStats` on every member".to_owned()
     } else {
-        format!("begin with those another index covers ({})", text::list(&redundant, 3))
+        format!("begin with indexes that another index covers ({})", text::list(&redundant, 3))
     };
     let mut draft = Draft::new(
         Subject::Collection(collection.namespace.clone()),
         if full {
-            format!("{n} indexes: the server takes no further one, limit {hard}")
+            format!("{n} indexes: the server accepts no more (limit {hard})")
         } else {
             format!(
-                "{n} indexes, recommended at most {max}; {} more fit before the server refuses",
+                "{n} indexes (recommended: at most {max}); the server accepts {} more",
                 hard - n
             )
         },
         if full {
             "the next index build fails"
         } else {
-            "each write maintains every index it touches, and all of them compete for memory"
+            "each write updates every affected index, and all indexes compete for memory"
         },
-        format!("{first}, hide what no query uses for a business cycle, then drop it"),
+        format!("{first}, hide indexes that no query uses, watch slow queries for a business cycle, then drop them"),
         Seen::all(n, Unit::Indexes),
     )
     .data("indexes", n)

@@ -79,12 +79,12 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
         Draft::new(
             Subject::Collection(collection.namespace.clone()),
             format!(
-                "{own} of {} top-level fields have an index of their own ({indexes} indexes in all)",
+                "{own} of {} top-level fields have a separate index ({indexes} indexes in total)",
                 text::count(fields as u64)
             ),
-            "every insert writes all of these indexes, while indexes made field by field follow no query",
+            "every insert updates all of these indexes, but single-field indexes rarely match whole queries",
             format!(
-                "look at `$indexStats`, keep one index for each kind of query, hide the others and drop them when nothing gets slower; each insert now writes {} index entries or more",
+                "keep one index for each kind of query (see `$indexStats`), hide the others, and drop them if no query gets slower; each insert now writes {} or more index entries",
 text::count(indexes)
             ),
             profile.seen(),

@@ -64,9 +64,9 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
         cx.report(
             Draft::new(
                 Subject::Index(collection.namespace.clone(), index.name.clone()),
-                format!("index `{}` has a key of {n} names, limit {max}: `{path}`", index.name),
-                "a path this long is mistyped, and the mistyped one uses no index and matches nothing",
-                format!("move `{leaf}` closer to the top of the document and index it there"),
+                format!("index `{}` has the key `{path}` with {n} path parts (limit {max})", index.name),
+                "long paths are easy to mistype, and a query with a mistyped path matches no documents and raises no error",
+                format!("move `{leaf}` closer to the top level of the document and index it there"),
                 Seen::all(indexes.len() as u64, Unit::Indexes),
             )
             .data("index", index.name.as_str())

@@ -110,17 +110,17 @@ fn report(
     let why = if ttl {
         "documents without the field never expire"
     } else if paths.len() == index.keys.len() {
-        "the index holds one null per document and serves no query"
+        "the index holds one null for each document and supports no query"
     } else {
-        "the absent part of the key narrows nothing, and the query it was made for reads more than it needs"
+        "the absent part of the key filters nothing, so the queries it was made for read too many documents"
     };
     let todo = match &typo {
         Some((path, near)) => format!(
-            "the documents have `{near}`: build the index with it instead of `{path}`, then drop `{}`",
+            "the documents have `{near}`: create the index with it instead of `{path}`, then drop `{}`",
             index.name
         ),
         None => format!(
-            "ask whether the field is still to come; if not, hide and then drop `{}`",
+            "find out whether the field is planned; if not, hide `{}` and then drop it",
             index.name
         ),
     };

@@ -101,9 +101,9 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
                     text::verb(field.count, "has", "have"),
                     kind.name
                 ),
-                "the index carries an entry for every document of the other types and is written on each of their inserts",
+                "the index has an entry for every document of the other types, and each of their inserts updates it",
                 format!(
-                    "build it with `partialFilterExpression: {filter}`, name the type in the queries, then drop the full one: about {} fewer entries ({})",
+                    "create it with `partialFilterExpression: {filter}`, add this filter to the queries, then drop the full index: about {} fewer entries ({})",
                     text::count(others),
                     text::percent(others as f64 / profile.documents as f64)
                 ),

@@ -77,7 +77,7 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
             (
                 "safe",
                 Severity::Warn,
-                format!("drop `{}`: it is hidden and nothing missed it", index.name),
+                format!("drop `{}`: it is hidden, so no query uses it", index.name),
                 Step::DropIndex { namespace: ns.clone(), index: index.name.clone() },
             )
         } else if is_counted_by_all(&usage, server) {
@@ -95,7 +95,7 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
                 "monitor",
                 Severity::Info,
                 format!(
-                    "look at the counts of the other members too; if nobody uses `{}`, hide it, then drop it",
+                    "also look at the usage counts of the other members; if no query uses `{}`, hide it, then drop it",
                     index.name
                 ),
                 Step::Inspect { namespace: ns.clone(), look: Look::IndexUse },
@@ -112,7 +112,7 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
                     text::plural(days, "day"),
                     of_whom(&usage, Some(server))
                 ),
-                "every write maintains it, and it takes memory from indexes that are used",
+                "every write updates it, and it takes memory from indexes that queries use",
                 todo,
                 Seen::all(indexes.len() as u64, Unit::Indexes),
             )

@@ -103,7 +103,7 @@ fn arrays_refused(
             change.key_name(),
             text::plural(arrays, "array")
         ),
-        "the server refuses arrays in a shard key: the collection cannot be sharded this way, and such documents cannot be inserted",
+        "MongoDB rejects arrays in a shard key: it cannot shard the collection by this key, and inserts of such documents fail",
         format!(
             "shard by a field that holds one value in every document, such as {}",
             sharding::key_text(&proposal)
@@ -132,16 +132,16 @@ fn draft(
     let draft = Draft::new(
         Subject::Collection(collection.namespace.clone()),
         format!(
-            "{} {key_text} has {}{} different value{}, {} needed",
+            "{} {key_text} has {}{} different value{} ({} needed)",
             change.key_name(),
             if key.fields.len() > 1 { "at most " } else { "" },
             text::about(values.most, values.exact),
             text::form(values.shown(), "", "s"),
             text::count(needed)
         ),
-        "documents with one value of the key share a chunk that can be neither split nor moved",
+        "all documents with the same key value are in one chunk, which MongoDB cannot split",
         format!(
-            "use {}, or begin with a field queries ask for; {}",
+            "use {}, or begin with a field that queries use; {}",
             sharding::key_text(&proposal),
             way.how
         ),
@@ -196,7 +196,11 @@ mod tests {
     #[test]
     fn sk_12_the_way_out_depends_on_the_version() {
         let todo = |version: &str| run("{\"status\":1}", version, &statuses(3))[0].todo.clone();
-        assert!(todo(",version=4.2").contains("anew"), "{}", todo(",version=4.2"));
+        assert!(
+            todo(",version=4.2").contains("copy the data to a new collection"),
+            "{}",
+            todo(",version=4.2")
+        );
         assert!(todo(",version=6.0").contains("refine"), "{}", todo(",version=6.0"));
     }
 

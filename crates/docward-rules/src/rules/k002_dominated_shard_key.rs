@@ -119,7 +119,7 @@ fn draft(
     let draft = Draft::new(
         Subject::Collection(collection.namespace.clone()),
         format!(
-            "one value of {} {key_text} has {}{} of the documents, more than {}, among {}{} values",
+            "one value of {} {key_text} has {}{} of the documents (limit {}; {}{} different values)",
             change.key_name(),
             if top.exact { "" } else { "at least " },
             text::percent(top.share),
@@ -127,9 +127,9 @@ fn draft(
             if key.fields.len() > 1 { "at most " } else { "" },
             text::about(top.values.most, top.values.exact)
         ),
-        "the documents of the frequent value stay in one chunk, and its shard takes most of the load",
+        "the documents with the frequent value stay in one chunk, and its shard gets most of the load",
         format!(
-            "use {}, so that the frequent value can be split; {}",
+            "use {}, so that MongoDB can split the frequent value; {}",
             sharding::key_text(&proposal),
             way.how
         ),
@@ -197,11 +197,11 @@ mod tests {
     #[test]
     fn sk_2_estimates_are_said_to_be_estimates() {
         let found = run("{\"country\":1}", &countries(300, 199));
-        assert!(found[0].what.ends_with("among 200 values"), "{}", found[0].what);
+        assert!(found[0].what.ends_with("; 200 different values)"), "{}", found[0].what);
         assert_eq!(found[0].seen.confidence, 1.0);
         let found = run("{\"country\":1}", &countries(6_000, 5_000));
         assert!(found[0].what.contains("has at least "), "{}", found[0].what);
-        assert!(found[0].what.contains("among about "), "{}", found[0].what);
+        assert!(found[0].what.contains("; about "), "{}", found[0].what);
         assert!(found[0].what.ends_with("00 values"), "{}", found[0].what);
         assert!(found[0].seen.confidence < 1.0);
     }

@@ -103,26 +103,30 @@ fn draft(
     let is_id = path == "_id";
     let choices = match &compound {
         Some(compound) => format!(
-            "use {} (queries by `{}` then reach one shard), or {} (spreads evenly, ranges ask all shards)",
+            "use {} (queries by `{}` use one shard), or {} (even distribution, but range queries use all shards)",
             sharding::key_text(compound),
             compound[0].0,
             sharding::key_text(&hashed)
         ),
         None => {
-            format!("use {} (spreads evenly, ranges ask all shards)", sharding::key_text(&hashed))
+            format!(
+                "use {} (even distribution, but range queries use all shards)",
+                sharding::key_text(&hashed)
+            )
         }
     };
     let way = change.way_to(compound.as_ref().unwrap_or(&hashed));
-    let keep = if is_id { "; keep the rising `_id` itself, it is good for its index" } else { "" };
+    let keep =
+        if is_id { "; keep the increasing `_id` itself, which is good for its index" } else { "" };
     let is_date = rising::is_dated(field);
     let draft = Draft::new(
         Subject::Collection(collection.namespace.clone()),
         format!(
-            "{} {} begins with `{path}`, which rises: {reason}",
+            "{} {} begins with `{path}`, which always increases: {reason}",
             change.key_name(),
             sharding::key_text(&key.fields)
         ),
-        "every new document belongs to the last chunk, so one shard takes all inserts",
+        "every new document goes to the last chunk, so one shard gets all inserts",
         format!("{choices}; {}{keep}", way.how),
         profile.seen(),
     )

@@ -91,11 +91,11 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
                 text::plural(profile.documents, "document"),
                 text::percent(share)
             ),
-            "a missing field counts as null: all these documents share one chunk that cannot be split",
+            "MongoDB treats a missing field as null: all these documents share one chunk that it cannot split",
             if all {
                 format!("check the spelling of `{path}`: no document has it")
             } else {
-                format!("fill `{path}` in {} or choose a field every document has, and make it required in the validator", text::plural(missing, "document"))
+                format!("set `{path}` in {}, or choose a field that every document has; make the field required in the validator", text::plural(missing, "document"))
             },
             profile.seen().showing(missing),
         )

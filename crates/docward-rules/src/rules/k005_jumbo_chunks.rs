@@ -62,14 +62,14 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
         Draft::new(
             Subject::Collection(ns.clone()),
             format!(
-                "{} of {} of shard key {key_text} {} too large to be moved",
+                "{} of {} of shard key {key_text} {} too large to move",
                 text::count(jumbo),
                 text::plural(chunks, "chunk"),
                 if jumbo == 1 { "is marked as" } else { "are marked as" }
             ),
-            "a chunk that could not be split holds few values of the key: it stays on its shard and grows there",
+            "MongoDB cannot split a chunk with too few key values: it stays on its shard and grows there",
             format!(
-                "see which values are that frequent (`docward shardkey`) and add a finer field behind the key; {}",
+                "find the frequent values with `docward shardkey` and append a field with more values to the key; {}",
                 key_change::how_to_change(version, true)
             ),
             Seen::all(chunks, Unit::Chunks),
@@ -119,7 +119,7 @@ mod tests {
         let body = format!("{CLUSTER}\nx60 {{\"status\": \"a\"}}\nx60 {{\"status\": \"b\"}}");
         let found = check("K001", &body);
         assert!(
-            found[0].what.ends_with("1 of its 4 chunks is marked as too large to be moved"),
+            found[0].what.ends_with("1 of its 4 chunks is marked as too large to move"),
             "{}",
             found[0].what
         );

@@ -54,9 +54,9 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
     for sharding in &found.shardings {
         let [(field, false)] = sharding.key.as_slice() else { continue };
         let (what, clauses): (_, &'static [&'static str]) = if field == "_id" {
-            ("rises: every insert goes to the last chunk", &["SK-5"])
+            ("always increases: every insert goes to the last chunk", &["SK-5"])
         } else if words::is_creation_time(field) {
-            ("rises: every insert goes to the last chunk", &["SK-6"])
+            ("always increases: every insert goes to the last chunk", &["SK-6"])
         } else if words::is_status(field) {
             ("has few values, some of them very frequent", &["SK-7"])
         } else if matches!(
@@ -72,9 +72,9 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
                 evidence,
                 &sharding.place,
                 &sharding.namespace,
-                format!("`{}` is sharded by `{field}`, which {what}", sharding.namespace),
-                "one shard takes the load, or chunks cannot be split; changing the key later moves all data",
-                "hash a key with many values, or put one first that spreads and that queries name; `docward shardkey` judges keys on the data",
+                format!("the code shards `{}` by `{field}`, which {what}", sharding.namespace),
+                "one shard gets most of the load, or chunks cannot be split; changing the key later moves all data",
+                "use a hashed field with many values, or begin with a field with many values that queries use; `docward shardkey` evaluates keys on your data",
             )
             .clauses(clauses),
         );

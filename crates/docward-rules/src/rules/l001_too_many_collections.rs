@@ -117,16 +117,18 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
         .collect();
     let saved: u64 = families.iter().map(|f| f.members.len() as u64 - 1).sum();
     let todo = if merges.is_empty() {
-        "merge collections of like documents into one with a compound index on what now tells them apart by name".to_owned()
+        "merge collections of similar documents into one, and store the part in which names differ as an indexed field".to_owned()
     } else {
         format!(
-            "merge the families {} into one collection each: {} would remain",
+            "merge each of the families {} into one collection: {} would remain",
             merges.join(", "),
             text::plural(total.saturating_sub(saved), "collection")
         )
     };
     let todo = if crowded {
-        format!("{todo}; until then let the server open more files (ulimit -n, 64,000 is usual)")
+        format!(
+            "{todo}; until then, allow the server to open more files (`ulimit -n`, usually 64,000)"
+        )
     } else {
         todo
     };
@@ -135,7 +137,7 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
             Subject::Deployment,
             what(total, max, files, (open, may_open)),
             format!(
-                "starting up loads the metadata of {0} one by one, the cache keeps it, about {1} files need handles, monitoring and upgrades visit each of them, and physical backups copy {1} files until they time out",
+                "the server loads the metadata of {0} at start and keeps it in memory; about {1} files need handles; physical backups copy {1} files and can time out",
                 text::plural(total, "collection"),
                 text::count(files)
             ),
@@ -149,11 +151,11 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
         .data(
             "impacts",
             vec![
-                format!("start: metadata of {} is loaded one by one", text::plural(total, "collection")),
-                format!("memory: metadata of {} files stays cached", text::count(files)),
+                format!("start: the server loads the metadata of {} one by one", text::plural(total, "collection")),
+                format!("memory: the server caches the metadata of {} files", text::count(files)),
                 handles(files, open, may_open),
-                format!("operations: monitoring, migration and upgrade visit {}", text::plural(total, "collection")),
-                format!("backup: physical copies of {} files time out or fail", text::count(files)),
+                format!("operations: monitoring, migrations and upgrades process {}", text::plural(total, "collection")),
+                format!("backup: physical copies of {} files can time out or fail", text::count(files)),
             ],
         )
         .severity(if over { Severity::Error } else { Severity::Warn })
@@ -170,7 +172,7 @@ fn what(total: u64, max: u64, files: u64, (open, may_open): (Option<u64>, Option
     let limit = if total < max {
         format!("{counted} on one instance")
     } else {
-        format!("{counted} on one instance, limit {}", text::count(max))
+        format!("{counted} on one instance (limit {})", text::count(max))
     };
     match (open, may_open) {
         (Some(open), Some(most)) => format!(
@@ -190,11 +192,11 @@ fn handles(files: u64, open: Option<u64>, may_open: Option<u64>) -> String {
     let files = text::count(files);
     match may_open {
         Some(most) => format!(
-            "file handles: about {files}, {} open now, where the server may open {}",
+            "file handles: about {files}, {} open now (limit {})",
             open.map_or_else(|| "an unknown number".to_owned(), text::count),
             text::count(most)
         ),
-        None => format!("file handles: about {files} of the operating system's limit"),
+        None => format!("file handles: about {files} count towards the operating system's limit"),
     }
 }
 

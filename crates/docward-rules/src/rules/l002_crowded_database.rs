@@ -99,17 +99,17 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
                 text::plural(n.saturating_sub(saved), "collection")
             ),
             None => {
-                "divide the database by module, or merge collections of like documents".to_owned()
+                "split the database by module, or merge collections of similar documents".to_owned()
             }
         };
         cx.report(
             Draft::new(
                 Subject::Database(database.clone()),
                 format!(
-                    "{} in database `{database}`, limit {max}",
+                    "{} in database `{database}` (limit {max})",
                     text::plural(n, "business collection")
                 ),
-                "that many collections are past overview, and usually one collection split by name",
+                "so many collections are hard to oversee, and usually they are one collection that was split by name",
                 todo,
                 Seen::all(n, Unit::Collections),
             )

@@ -83,9 +83,9 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
             evidence,
             &first.place,
             shown,
-            format!("the collection `{shown}` has an id in its name: each value makes another collection"),
-            "thousands of collections slow down the server, and no query or index reaches across them",
-            "use one collection with the id as a field, and an index that begins with that field",
+            format!("the name of collection `{shown}` contains an id: each value creates another collection"),
+            "thousands of collections slow down the server, and no query or index covers more than one of them",
+            "use one collection with the id as a field, and an index that begins with this field",
         )
         .locations(others.iter().map(|other| other.place.location.clone()));
         cx.report(if is_pedantic { draft.pedantic() } else { draft });

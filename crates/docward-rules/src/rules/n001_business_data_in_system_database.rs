@@ -66,17 +66,19 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
     let taken = if target == wanted {
         String::new()
     } else {
-        format!(" (`{wanted}` is taken: check whether the two belong together)")
+        format!(" (`{wanted}` exists already: check whether the two belong together)")
     };
     let documents = collection.profile.as_ref().map(|p| p.total.max(p.documents));
     let held =
         documents.map(|n| format!(" with {}", text::plural(n, "document"))).unwrap_or_default();
     let why = match ns.database.as_str() {
-        "local" => "`local` is not replicated: this data is lost with the node that holds it",
+        "local" => "MongoDB does not replicate `local`: this data is lost if its node is lost",
         "config" => {
-            "sharding and sessions own `config`: the server rewrites it and backups treat it specially"
+            "`config` belongs to the server: sharding and sessions rewrite it, and backup tools treat it specially"
         }
-        _ => "administrative commands lock `admin` for everybody, and backups treat it specially",
+        _ => {
+            "administrative commands lock `admin` for all clients, and backup tools treat it specially"
+        }
     };
     cx.report(
         Draft::new(
@@ -87,7 +89,7 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
             ),
             why,
             format!(
-                "copy it to `{target}`{taken}, compare the counts, switch the application over, then drop the old collection"
+                "copy it to `{target}`{taken}, compare the counts, change the application, then drop the old collection"
             ),
             collection.profile.as_ref().map_or_else(|| Seen::all(1, Unit::Collections), |p| p.seen()),
         )
@@ -200,6 +202,6 @@ mod tests {
         assert!(
             commands.iter().all(|c| c.contains("whenMatched: \"fail\"") && !c.contains("$out"))
         );
-        assert!(found[0].todo.contains("`db_order.t_orders` is taken"), "{}", found[0].todo);
+        assert!(found[0].todo.contains("`db_order.t_orders` exists already"), "{}", found[0].todo);
     }
 }

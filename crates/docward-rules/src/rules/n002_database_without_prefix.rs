@@ -103,7 +103,7 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
         let name = proposal.as_ref().map_or_else(
             || {
                 format!(
-                    "with `{prefix}` and at most {} bytes more",
+                    "with `{prefix}` and at most {} more bytes",
                     LONGEST.saturating_sub(prefix.len())
                 )
             },
@@ -118,20 +118,20 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
             None => text::plural(inside.len() as u64, "collection"),
         };
         let why = if database == "test" {
-            "`test` is where clients write when their connection string names no database"
+            "clients write to `test` if their connection string has no database"
         } else if empty || temporary {
-            "without the prefix nobody can tell a leftover from a business database"
+            "without the prefix, administrators cannot distinguish leftovers from business databases"
         } else {
-            "without a common prefix an administrator cannot tell business databases from leftovers"
+            "without a common prefix, administrators cannot distinguish business databases from leftovers"
         };
         let todo = if database == "test" {
             format!(
-                "name the database in the connection string and move the data to a business database such as `{prefix}<module>`"
+                "set the database in the connection string and move the data to a business database such as `{prefix}<module>`"
             )
         } else if empty {
-            format!("drop it if nobody uses it (it holds no documents), else name it {name}")
+            format!("drop it if it is unused (it holds no documents); otherwise name it {name}")
         } else if temporary {
-            format!("archive it if it is a leftover, else name it {name}")
+            format!("archive it if it is unused; otherwise name it {name}")
         } else {
             format!(
                 "name it {name}: copy the collections, change the connection strings, then drop the old database"
@@ -185,7 +185,7 @@ mod tests {
     #[test]
     fn dm_02_1_test_is_the_default_database() {
         let found = check("N002", "@ test.t_a\n{\"_id\": 1}");
-        assert!(found[0].why.contains("connection string names no database"), "{}", found[0].why);
+        assert!(found[0].why.contains("connection string has no database"), "{}", found[0].why);
     }
 
     #[test]
@@ -198,7 +198,7 @@ mod tests {
     #[test]
     fn dm_02_3_a_proposal_is_no_longer_than_servers_take() {
         let found = check("N002", &format!("@ {}.t_a\n{{\"_id\": 1}}", "a".repeat(62)));
-        assert!(found[0].todo.contains("at most 60 bytes more"), "{}", found[0].todo);
+        assert!(found[0].todo.contains("at most 60 more bytes"), "{}", found[0].todo);
         let found = check("N002", &format!("@ {}.t_a\n{{\"_id\": 1}}", "a".repeat(60)));
         assert!(found[0].todo.contains(&format!("`db_{}`", "a".repeat(60))), "{}", found[0].todo);
     }

@@ -99,15 +99,16 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
         let untold = proposal.as_deref().is_some_and(|p| !spelled(p));
         let proposal = proposal.filter(|_| !untold);
         let (what, severity, level) = if !illegal.is_empty() {
-            let what = format!("{}, which servers refuse", show(&illegal));
+            let what = format!("{}, which servers reject", show(&illegal));
             (what, Severity::Error, Level::Mandatory)
         } else if !windows.is_empty() {
-            let what = format!("{}, which servers on Windows refuse", show(&windows));
+            let what = format!("{}, which servers on Windows reject", show(&windows));
             (what, Severity::Warn, Level::Recommended)
         } else if !house {
             continue;
         } else if !odd.is_empty() {
-            let what = format!("{} beside letters, digits and underscores", show(&odd));
+            let what =
+                format!("characters other than letters, digits and underscores ({})", show(&odd));
             (what, Severity::Warn, Level::Recommended)
         } else if !upper.is_empty() && prefixed {
             // Without the prefix N002 already proposes the lower-case name.
@@ -116,7 +117,7 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
             (format!("the digits {}", show(&number)), Severity::Warn, Level::Recommended)
         } else if prefixed && body.starts_with(|c: char| c.is_ascii_digit()) {
             (
-                "a digit where its first letter belongs".to_owned(),
+                "a digit as the first character after the prefix".to_owned(),
                 Severity::Info,
                 Level::Recommended,
             )
@@ -128,11 +129,11 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
             || (!digits && !number.is_empty());
         let todo = if needs_word {
             format!(
-                "name it by what it holds, `{prefix}<module>`, in lower-case letters and underscores"
+                "name it after its content, `{prefix}<module>`, in lower-case letters and underscores"
             )
         } else if proposal.is_none() {
             format!(
-                "name it with `{prefix}` and at most {} bytes more, in lower-case letters and underscores",
+                "name it with `{prefix}` and at most {} more bytes, in lower-case letters and underscores",
                 LONGEST.saturating_sub(prefix.len())
             )
         } else {
@@ -142,11 +143,11 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
             )
         };
         let why = if illegal.contains(&'.') {
-            "a dot ends the database name in `database.collection`, so no client can address it"
+            "in `database.collection` a dot ends the database name, so no client can address this database"
         } else if severity == Severity::Error {
-            "servers refuse to create or restore a database of this name"
+            "servers refuse to create or restore a database with this name"
         } else {
-            "names outside one character set need quoting and invite spellings that find nothing"
+            "such names need quoting in scripts and are easy to mistype, and a mistyped name finds no data"
         };
         cx.report(
             Draft::new(
@@ -214,7 +215,7 @@ mod tests {
         for name in ["db_中中", "db_pay中", "数据"] {
             let found = check("N003", &format!("@ {name}.t_a\n{{\"_id\": 1}}"));
             assert_eq!(found.len(), 1, "{name}");
-            assert!(found[0].todo.starts_with("name it by what it holds"), "{}", found[0].todo);
+            assert!(found[0].todo.starts_with("name it after its content"), "{}", found[0].todo);
         }
     }
 
@@ -244,6 +245,6 @@ mod tests {
     fn dm_02_3_a_proposal_is_no_longer_than_servers_take() {
         let name = format!("{}-a", "a".repeat(60));
         let found = check("N003", &format!("@ {name}.t_a\n{{\"_id\": 1}}"));
-        assert!(found[0].todo.contains("at most 60 bytes more"), "{}", found[0].todo);
+        assert!(found[0].todo.contains("at most 60 more bytes"), "{}", found[0].todo);
     }
 }

@@ -53,7 +53,7 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
             continue;
         }
         let note = if bytes == 64 && max == 63 {
-            "; the rule book allows 64, but servers refuse it"
+            "; the rule book allows 64, but servers reject it"
         } else {
             ""
         };
@@ -66,8 +66,10 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
         cx.report(
             Draft::new(
                 Subject::Database(database.clone()),
-                format!("database name `{database}` has {bytes} bytes{counted}, limit {max}{note}"),
-                "servers take database names of fewer than 64 bytes and refuse to create or restore longer ones",
+                format!(
+                    "database name `{database}` has {bytes} bytes{counted} (limit {max}{note})"
+                ),
+                "servers refuse to create or restore databases with names of 64 bytes or more",
                 format!("shorten the name by {} or more", text::plural(bytes - max, "byte")),
                 Seen::all(evidence.databases.len() as u64, Unit::Databases),
             )
@@ -90,7 +92,7 @@ mod tests {
         assert!(with_name(&"a".repeat(63)).is_empty());
         let found = with_name(&"a".repeat(64));
         assert_eq!(found.len(), 1);
-        assert!(found[0].what.contains("allows 64, but servers refuse"), "{}", found[0].what);
+        assert!(found[0].what.contains("allows 64, but servers reject"), "{}", found[0].what);
     }
 
     #[test]

@@ -83,9 +83,9 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
             .iter()
             .map(|(name, (stored, uris))| {
                 let place = match (*stored, *uris) {
-                    (true, 0) => "in the catalogue".to_owned(),
+                    (true, 0) => "on the server".to_owned(),
                     (true, n) => {
-                        format!("in the catalogue and {}", text::plural(n, "connection string"))
+                        format!("on the server and in {}", text::plural(n, "connection string"))
                     }
                     (false, n) => format!("in {}", text::plural(n, "connection string")),
                 };
@@ -96,15 +96,15 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
         let stored = spellings.values().filter(|(stored, _)| *stored).count();
         let todo = if stored > 1 {
             format!(
-                "merge {} into `{home}`, which holds most documents, and write `{home}` in every connection string",
+                "merge {} into `{home}`, which holds the most documents, and use `{home}` in every connection string",
                 text::list(&others, 3)
             )
         } else {
             let house = cx.settings().profile == ProfileName::Vendor;
             let better = names::prefixed(&home, if house { "db_" } else { "" });
-            let moved = format!("; when it is next moved, name it `{better}`");
+            let moved = format!("; when you next move it, name it `{better}`");
             let moved = if better == home { "" } else { &moved };
-            format!("write `{home}` in every connection string{moved}")
+            format!("use `{home}` in every connection string{moved}")
         };
         let other = evidence.uris.iter().find(|uri| {
             uri.database.as_ref().is_some_and(|name| others.iter().any(|other| *other == name))
@@ -112,8 +112,8 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
         let draft =
             Draft::new(
                 Subject::Database(home.clone()),
-                format!("one database name in {} spellings: {}", spellings.len(), parts.join(", ")),
-                "database names are case-sensitive: the other spelling reads nothing without an error, and writing to it fails with code 13297",
+                format!("one database name has {} spellings: {}", spellings.len(), parts.join(", ")),
+                "database names are case-sensitive: reads of the other spelling return nothing, and writes to it fail with error 13297",
                 todo,
                 Seen::all(spellings.len() as u64, Unit::Databases),
             )
@@ -138,7 +138,7 @@ mod tests {
             let body = format!("@ {home}.t_user\n{{\"_id\": 1}}");
             check_with("N005", &format!("uri-db={other}"), &body)[0].todo.clone()
         };
-        assert_eq!(todo("db_ix", "db_IX"), "write `db_ix` in every connection string");
+        assert_eq!(todo("db_ix", "db_IX"), "use `db_ix` in every connection string");
         assert!(todo("UserCenter", "usercenter").contains("name it `db_"));
     }
 
@@ -153,7 +153,7 @@ mod tests {
             "{}",
             found[0].what
         );
-        assert!(found[0].todo.contains("write `UserCenter`"), "{}", found[0].todo);
+        assert!(found[0].todo.contains("use `UserCenter`"), "{}", found[0].todo);
         assert!(found[0].todo.contains("`db_user_center`"), "{}", found[0].todo);
         assert!(check_with("N005", "uri-db=UserCenter,uri-db=db_order", body).is_empty());
     }

@@ -86,16 +86,18 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
     let todo = if let Some(obstacle) = obstacle {
         obstacle
     } else if collection.kind == CollectionKind::TimeSeries {
-        format!("create `{proposal}` and copy: a time series collection cannot be renamed")
+        format!(
+            "create `{proposal}` and copy the data, because a time series collection cannot be renamed"
+        )
     } else {
         format!(
-            "rename it to `{proposal}`, with a view under the old name until every client has moved"
+            "rename it to `{proposal}`, and keep a view with the old name until all clients use the new one"
         )
     };
     let mut draft = Draft::new(
         Subject::Collection(ns.clone()),
         format!("collection `{name}` does not begin with `{prefix}`"),
-        "one prefix makes business collections recognisable and leaves one spelling per name",
+        "a common prefix makes business collections recognisable and leaves one spelling per name",
         todo,
         Seen::all(cx.evidence().collections.len() as u64, Unit::Collections),
     )
@@ -152,7 +154,7 @@ mod tests {
         for finding in &found {
             let alone = finding.at.namespace().is_some_and(|ns| ns.starts_with("db_other"));
             assert_eq!(finding.fix.is_some(), alone, "{}", finding.what);
-            assert_eq!(finding.todo.contains("as well"), !alone, "{}", finding.todo);
+            assert_eq!(finding.todo.contains("would also become"), !alone, "{}", finding.todo);
         }
     }
 

@@ -90,9 +90,13 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
     let digit_first = body.starts_with(|c: char| c.is_ascii_digit());
     let has_digits = name.chars().any(|c| c.is_ascii_digit());
     let (what, severity, level) = if name.contains(['$', '\0']) {
-        ("a `$` or NUL, which servers refuse".to_owned(), Severity::Error, Level::Mandatory)
+        ("a `$` or NUL, which servers reject".to_owned(), Severity::Error, Level::Mandatory)
     } else if name.contains(".system.") {
-        ("`.system.` inside, which servers refuse".to_owned(), Severity::Error, Level::Mandatory)
+        (
+            "`.system.` in the middle, which servers reject".to_owned(),
+            Severity::Error,
+            Level::Mandatory,
+        )
     } else if !house || belongs_to_suffix(&tail, &odd) {
         return;
     } else if !odd.is_empty() {
@@ -100,15 +104,22 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
             .iter()
             .map(|c| if *c == ' ' { "space".to_owned() } else { c.to_string() })
             .collect();
-        let what = format!("{} beside letters, digits and underscores", text::list(&shown, 5));
+        let what = format!(
+            "characters other than letters, digits and underscores ({})",
+            text::list(&shown, 5)
+        );
         (what, Severity::Warn, Level::Recommended)
     } else if prefixed && name.chars().any(|c| c.is_ascii_uppercase()) {
         // Without the prefix N006 already proposes the lower-case name.
         ("capital letters".to_owned(), Severity::Warn, Level::Recommended)
     } else if has_digits && !cx.flag(&ALLOW_DIGITS) && tail != Tail::Good {
-        ("digits that are no time suffix".to_owned(), Severity::Warn, Level::Recommended)
+        ("digits that are not a time suffix".to_owned(), Severity::Warn, Level::Recommended)
     } else if prefixed && digit_first {
-        ("a digit where its first letter belongs".to_owned(), Severity::Info, Level::Recommended)
+        (
+            "a digit as the first character after the prefix".to_owned(),
+            Severity::Info,
+            Level::Recommended,
+        )
     } else {
         return;
     };
@@ -120,21 +131,23 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
     let renamable =
         !needs_word && obstacle.is_none() && collection.kind != CollectionKind::TimeSeries;
     let todo = if needs_word {
-        format!("name it by what it holds, `{prefix}<module>_<entity>`")
+        format!("name it after its content, `{prefix}<module>_<entity>`")
     } else if let Some(obstacle) = obstacle {
         obstacle
     } else if renamable {
         format!("rename it to `{proposal}`")
     } else {
-        format!("create `{proposal}` and copy: a time series collection cannot be renamed")
+        format!(
+            "create `{proposal}` and copy the data, because a time series collection cannot be renamed"
+        )
     };
     let mut draft = Draft::new(
         Subject::Collection(ns.clone()),
         format!("collection name `{name}` has {what}"),
         if severity == Severity::Error {
-            "current servers refuse to create or restore a collection of this name"
+            "current servers refuse to create or restore a collection with this name"
         } else {
-            "names outside one character set need quoting in the shell and in scripts"
+            "names with other characters need quoting in the shell and in scripts"
         },
         todo,
         Seen::all(cx.evidence().collections.len() as u64, Unit::Collections),
@@ -201,7 +214,7 @@ mod tests {
         assert_eq!(named("t_2024_orders")[0].severity, Severity::Info);
         let foreign = named("t_用户");
         assert!(
-            foreign[0].fix.is_none() && foreign[0].todo.contains("what it holds"),
+            foreign[0].fix.is_none() && foreign[0].todo.contains("after its content"),
             "{foreign:?}"
         );
     }
@@ -218,7 +231,7 @@ mod tests {
         for finding in &rivals {
             let alone = finding.what.contains("order");
             assert_eq!(finding.fix.is_some(), alone, "{}", finding.what);
-            assert_eq!(finding.todo.contains("as well"), !alone, "{}", finding.todo);
+            assert_eq!(finding.todo.contains("would also become"), !alone, "{}", finding.todo);
         }
         let taken = found(&["t_user-address", "t_user_address"]);
         assert!(taken[0].fix.is_none() && taken[0].todo.contains("exists already"), "{taken:?}");

@@ -104,16 +104,16 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
     let shown = own_entity.as_deref().unwrap_or("<entity>");
     let todo = match own_module {
         Some(module) if !says_it => {
-            format!("put the module in front, for instance `{prefix}{module}_{shown}{time}`")
+            format!("add the module, for instance `{prefix}{module}_{shown}{time}`")
         }
-        _ => format!("put the module that owns it in front: `{prefix}<module>_{shown}{time}`"),
+        _ => format!("add the module that owns it: `{prefix}<module>_{shown}{time}`"),
     };
     let severity = if cx.flag(&REQUIRE_MODULE) { Severity::Warn } else { Severity::Info };
     cx.report(
         Draft::new(
             Subject::Collection(ns.clone()),
             format!("collection `{}` names an entity without its module", ns.collection),
-            "where modules share a database, a one-word name does not say whose data it is",
+            "if several modules share a database, a one-word name does not show which module owns the data",
             todo,
             Seen::all(cx.evidence().collections.len() as u64, Unit::Collections),
         )

@@ -63,14 +63,14 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
     let is_free = obstacle.is_none();
     let todo = obstacle.unwrap_or_else(|| {
         format!(
-            "rename it to `{proposal}`; where the server refuses, restore it from a dump with `mongorestore --nsFrom '{ns}' --nsTo '{}.{proposal}'`",
+            "rename it to `{proposal}`; if the server refuses, restore it from a dump with `mongorestore --nsFrom '{ns}' --nsTo '{}.{proposal}'`",
             ns.database
         )
     });
     let mut draft = Draft::new(
         Subject::Collection(ns.clone()),
         format!("collection `{}` uses the reserved prefix `system.`", ns.collection),
-        "backup and copy tools skip `system.` collections, so a restore comes back without this data",
+        "backup and copy tools skip `system.` collections, so a restored backup lacks this data",
         todo,
         Seen::all(cx.evidence().collections.len() as u64, Unit::Collections),
     )
@@ -125,7 +125,7 @@ mod tests {
             let found = check(code, both);
             assert_eq!(found.len(), 1, "{code}: {found:?}");
             assert!(found[0].fix.is_none(), "{code}: {found:?}");
-            assert!(found[0].todo.contains("would become `t_orders` as well"), "{}", found[0].todo);
+            assert!(found[0].todo.contains("would also become `t_orders`"), "{}", found[0].todo);
         }
     }
 

@@ -106,7 +106,7 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
             format!("the time suffix of `{}` {}", first.collection, odd.fault)
         } else {
             format!(
-                "{} collections `{stem}…` have a time suffix outside the house form: {}; that of the first {}",
+                "{} collections `{stem}…` have an irregular time suffix: {}; the first {}",
                 text::count(members.len() as u64),
                 text::list(&names, 3),
                 odd.fault
@@ -126,15 +126,17 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
                 )
             }
             (Some(proposal), None) => format!(
-                "rename them (`{}` to `{proposal}` and so on), or merge the periods into one collection with a TTL index",
+                "rename them (such as `{}` to `{proposal}`), or merge the periods into one collection with a TTL index",
                 first.collection
             ),
-            (None, None) => format!("find out which month it holds and name it `{stem}_YYYYMM`"),
+            (None, None) => {
+                format!("find out which month it holds, and rename it to `{stem}_YYYYMM`")
+            }
         };
         let mut draft = Draft::new(
             Subject::Collection((*first).clone()),
             what,
-            "suffixes in one form sort by age and can be computed; others need a table of exceptions",
+            "code can sort and compute suffixes only if all have one form; each other form needs special code",
             todo,
             Seen::all(evidence.collections.len() as u64, Unit::Collections),
         )

@@ -120,29 +120,26 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
     let foreign = foreign_part(profile, &all, &offenders);
 
     let counts = |style: &Style, n: usize| match style {
-        Style::Other => format!("{n} with spaces or signs"),
+        Style::Other => format!("{n} with spaces or special characters"),
         style => format!("{n} {}", style.name()),
     };
     let camps: Vec<_> = by_style.iter().map(|(style, n)| counts(style, *n)).collect();
     let shown = text::list(&in_document_order(&offenders), 5);
     let what = if let (true, Some(style)) = (one_style, by_style.keys().next()) {
         let how = match style {
-            Style::Other => "with spaces or signs".to_owned(),
+            Style::Other => "with spaces or special characters".to_owned(),
             style => format!("in {}", style.name()),
         };
         if names.len() == 1 {
-            format!("the only field name is written {how}: {shown}")
+            format!("the only field name is {how}: {shown}")
         } else {
-            format!("all {} field names are written {how}: {shown}", names.len())
+            format!("all {} field names are {how}: {shown}", names.len())
         }
     } else if kept.is_empty() && neutral.is_empty() {
-        format!(
-            "field names follow neither camelCase nor snake_case: {}: {shown}",
-            camps.join(", ")
-        )
+        format!("field names are neither camelCase nor snake_case ({}): {shown}", camps.join(", "))
     } else if kept.is_empty() {
         format!(
-            "field names follow neither camelCase nor snake_case: {} beside {} in lower case: {shown}",
+            "field names are neither camelCase nor snake_case ({}, and {} in lower case): {shown}",
             camps.join(", "),
             text::plural(neutral.len() as u64, "name")
         )
@@ -158,7 +155,7 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
             .next()
             .map(|s| {
                 if *s == Style::Other {
-                    " has spaces or signs".to_owned()
+                    " has spaces or special characters".to_owned()
                 } else {
                     format!(" is {}", s.name())
                 }
@@ -166,7 +163,7 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
             .unwrap_or_default()
     } else {
         format!(
-            "field names mix styles: {} {} beside {}: {shown}",
+            "field names mix styles ({} {}, {}): {shown}",
             kept.len(),
             target.name(),
             camps.join(", ")
@@ -179,7 +176,9 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
         let rest = renames.len().saturating_sub(few.len());
         let more = if rest > 0 { format!(" and {rest} more") } else { String::new() };
         let origin = foreign.as_ref().map_or_else(String::new, |top| {
-            format!("; all of them stand inside `{top}`, so leave them if that part is copied from another system")
+            format!(
+                "; all of them are inside `{top}`, so keep them if another system defines that part"
+            )
         });
         let rename = if few.is_empty() {
             String::new()
@@ -194,7 +193,7 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
     let mut draft = Draft::new(
         Subject::Collection(collection.namespace.clone()),
         what,
-        "a query that uses the other spelling finds nothing and reports no error",
+        "a query with the wrong spelling finds no documents and raises no error",
         todo,
         profile.seen(),
     )
@@ -376,7 +375,7 @@ mod tests {
             r#"{"_id": 1, "userName": "a", "createTime": 1, "orderNo": 1, "first_name": 1, "last_name": 1}"#,
         );
         assert_eq!(found.len(), 1);
-        assert!(found[0].what.contains("3 camelCase beside 2 snake_case"), "{}", found[0].what);
+        assert!(found[0].what.contains("(3 camelCase, 2 snake_case)"), "{}", found[0].what);
     }
 
     #[test]
@@ -446,7 +445,7 @@ mod tests {
         assert_eq!(found.len(), 1);
         assert_eq!(found[0].fix, None);
         assert!(
-            found[0].todo.contains("is not UTF-8, so no statement can name it"),
+            found[0].todo.contains("is not UTF-8, so no statement can contain it"),
             "{}",
             found[0].todo
         );

@@ -83,7 +83,7 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
         } else {
             format!("{} field names mix {marks}: {}", names.len(), text::list(&names, 5))
         },
-        "such a name is neither camelCase nor snake_case, so queries written from memory miss it",
+        "such names are hard to remember, and a query with the wrong spelling finds no documents and raises no error",
         format!("rename {}{more}", few.join(", ")),
         profile.seen(),
     )

@@ -258,11 +258,11 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
         .take(5)
         .collect();
     let todo = if known.is_empty() {
-        "write the words out, or add the names to `allow` if they are terms of your trade"
+        "write the words in full, or add the names to `allow` if they are common terms of your field"
             .to_owned()
     } else {
         format!(
-            "write the words out ({}), or add the names to `allow` if they are terms of your trade",
+            "write the words in full ({}), or add the names to `allow` if they are common terms of your field",
             known.join(", ")
         )
     };
@@ -270,15 +270,15 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
         Draft::new(
             Subject::Collection(collection.namespace.clone()),
             if names.len() == 1 {
-                format!("field name {} says nothing to a reader", text::list(&names, 1))
+                format!("field name {} is an abbreviation without a clear meaning", text::list(&names, 1))
             } else {
                 format!(
-                    "{} field names say nothing to a reader: {}",
+                    "{} field names are abbreviations without a clear meaning: {}",
                     names.len(),
                     text::list(&names, 8)
                 )
             },
-            "the name is the only description a field has, and short forms are guessed differently",
+            "the name is a field's only description, and readers interpret abbreviations differently",
             todo,
             profile.seen(),
         )

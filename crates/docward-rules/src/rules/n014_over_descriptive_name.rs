@@ -111,9 +111,9 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
         Draft::new(
             Subject::Collection(collection.namespace.clone()),
             what,
-            "every document, query and index path repeats its field names, and long ones are mistyped",
+            "every document, query and index repeats its field names, and long names are often mistyped",
             format!(
-                "keep the noun and what tells it apart (`customerId`), and drop what the collection already says; these names take {} in the {} read",
+                "keep the noun and its qualifier (`customerId`), and drop words that the collection's name already has; these names take {} in the {} read",
                 text::bytes(bytes),
                 text::plural(profile.documents, "document")
             ),

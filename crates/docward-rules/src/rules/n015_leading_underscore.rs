@@ -106,7 +106,7 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
         } else {
             format!("{} field names begin with an underscore: {}", names.len(), text::list(&names, 5))
         },
-        "a leading underscore marks fields of the database or a framework, and may collide with one",
+        "a leading underscore marks fields of the database or of a framework, so such names can collide with them",
         format!("rename {}{more}", few.join(", ")),
         profile.seen(),
     )

@@ -110,10 +110,10 @@ fn report(
         Overlap::Exactly(1) => format!("1 {holders} holds more than one of them"),
         Overlap::Exactly(n) => format!("{} hold more than one of them", text::plural(n, holders)),
         Overlap::AtLeast(n) => {
-            format!("at least {} with more than one of them", text::plural(n, holders))
+            format!("at least {} hold more than one of them", text::plural(n, holders))
         }
         Overlap::Unknown => {
-            format!("it is not known whether any {holders} holds more than one of them")
+            format!("Docward does not know whether any {holders} holds more than one of them")
         }
     };
     let others: Vec<_> =
@@ -124,7 +124,7 @@ fn report(
     let nothing_to_move = rename == 0 && !up_to;
     let mut todo = if nothing_to_move {
         format!(
-            "keep `{target}`, which every {holders} with {} holds too: drop the other where the values agree",
+            "keep `{target}`, which every {holders} with {} also holds; remove the other spelling where the values are equal",
             text::list(&others, 4)
         )
     } else {
@@ -141,11 +141,11 @@ fn report(
         let held: Vec<_> =
             others.iter().map(|o| format!("{{{}: {{$exists: true}}}}", quoted(o))).collect();
         todo.push_str(&format!(
-            "; {holders}s {} are left alone: compare their values, listed afterwards by find({{{}: {{$exists: true}}, $or: [{}]}})",
+            "; the statement does not change {holders}s {}: compare their values with find({{{}: {{$exists: true}}, $or: [{}]}})",
             if nothing_to_move {
-                "where they differ".to_owned()
+                "in which they differ".to_owned()
             } else {
-                format!("that hold `{target}` already")
+                format!("that already hold `{target}`")
             },
             quoted(&target),
             held.join(", ")
@@ -154,11 +154,11 @@ fn report(
     let mut draft = Draft::new(
         Subject::Field(collection.namespace.clone(), first_of(&fields).clone()),
         format!(
-            "one concept in {} spellings{place}: {}; {overlap}",
+            "the same concept has {} spellings{place}: {}; {overlap}",
             fields.len(),
             counts.join(", ")
         ),
-        "each spelling sees only its own documents, so queries come back incomplete without an error",
+        "a query for one spelling misses documents with the others and raises no error",
         todo,
         // Of three spellings, a document may hold two that are to go.
         match group.overlap {
@@ -350,7 +350,7 @@ x1 {"_id": "d$i", "CT": ISODate("2024-03-15T10:30:00Z")}"#;
         assert_eq!(found[0].data.get("toMove"), Some(&DataValue::Int(0)));
         assert!(
             found[0].todo.starts_with(
-                "keep `createTime`, which every document with `create_time` holds too: drop the other"
+                "keep `createTime`, which every document with `create_time` also holds; remove the other"
             ),
             "{}",
             found[0].todo

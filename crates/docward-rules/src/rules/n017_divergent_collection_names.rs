@@ -126,9 +126,13 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
         cx.report(
             Draft::new(
                 Subject::Collection(astray.namespace.clone()),
-                format!("one name in {} spellings: {}{more}", spellings.len(), parts.join(", ")),
-                "code that uses the other spelling reads an empty collection or creates a new one",
-                format!("agree on `{name}` everywhere and merge what belongs together"),
+                format!(
+                    "the same name has {} spellings: {}{more}",
+                    spellings.len(),
+                    parts.join(", ")
+                ),
+                "code with the wrong spelling reads an empty collection or creates a new one",
+                format!("use `{name}` everywhere and merge the collections that belong together"),
                 Seen::all(evidence.collections.len() as u64, Unit::Collections),
             )
             .data("spellings", spellings.iter().map(|s| (*s).to_owned()).collect::<Vec<_>>())

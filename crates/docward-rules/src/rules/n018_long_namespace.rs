@@ -85,25 +85,25 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
     let never_sharded = collection.kind == CollectionKind::View;
     let (limit, severity, level, reason) = if bytes > hard {
         let reason = if old {
-            "servers before 4.4 refuse longer names"
+            "servers before MongoDB 4.4 reject longer names"
         } else {
-            "servers refuse longer names, so it cannot be created, renamed or restored"
+            "servers reject longer names, so this collection cannot be created, renamed or restored"
         };
         (hard, Severity::Error, Level::Mandatory, reason)
     } else if bytes > soft && !never_sharded && !old {
-        let reason = "a longer namespace is accepted but the collection can never be sharded";
+        let reason = "servers accept a longer namespace but cannot shard the collection";
         (soft, Severity::Warn, Level::Recommended, reason)
     } else {
         return;
     };
-    let counted = if buckets > 0 { " with the `system.buckets.` of its storage" } else { "" };
+    let counted = if buckets > 0 { " including `system.buckets.` of its storage" } else { "" };
     cx.report(
         Draft::new(
             Subject::Collection(ns.clone()),
-            format!("the namespace has {bytes} bytes{counted}, limit {limit}"),
+            format!("the namespace has {bytes} bytes{counted} (limit {limit})"),
             reason,
             format!(
-                "shorten the collection name by {} or more, while renaming is still easy",
+                "shorten the collection name by {} or more",
                 text::plural(bytes - limit, "byte")
             ),
             Seen::all(1, Unit::Collections),

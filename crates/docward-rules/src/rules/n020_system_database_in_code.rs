@@ -63,9 +63,9 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
             evidence,
             &name.place,
             &format!("{database}.{}", name.name),
-            format!("`{}` is written in the system database `{database}`", name.name),
-            "system databases belong to the server: they are locked, rewritten or not replicated, and backups treat them specially",
-            "write to a database of your own, and move what is there",
+            format!("the code writes to `{}` in the system database `{database}`", name.name),
+            "system databases belong to the server, which locks, rewrites or does not replicate them; backup tools treat them specially",
+            "write to a database of your application, and move existing data there",
         ));
     }
 }

@@ -115,7 +115,7 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
         let lacking: Vec<&CodeName> =
             lacking.keys().filter(|key| !is_refused(key)).filter_map(place).collect();
         let what =
-            format!("of {} names of databases and collections have no house prefix", first.len());
+            format!("of {} database and collection names lack the configured prefix", first.len());
         told_once(evidence, &lacking, "house prefix", &what, Severity::Info, cx);
         judged.retain(|_, finding| !PREFIX_JUDGES.contains(&finding.rule.as_ref()));
         // A project may use characters of its own style. Docward reports them once, and as a note unless each use of
@@ -134,7 +134,7 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
             false => Severity::Warn,
         };
         let what = format!(
-            "of {} names of databases and collections have signs beside letters, digits and underscores",
+            "of {} database and collection names contain characters other than letters, digits and underscores",
             first.len()
         );
         told_once(evidence, &signs, "signs in names", &what, severity, cx);
@@ -144,12 +144,12 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
         let Some(named) = first.get(&(kind, name.as_str())) else { continue };
         // What a deployment holds under the name, code does not say.
         let what = match finding.rule.as_ref() {
-            "N002" => format!("database `{name}` does not begin with the house prefix"),
+            "N002" => format!("database `{name}` does not begin with the configured prefix"),
             _ => finding.what,
         };
         let todo = match finding.data.get("proposal") {
             Some(DataValue::Text(proposal)) if !proposal.is_empty() => {
-                format!("name it `{proposal}`, here and wherever else it stands")
+                format!("name it `{proposal}`, here and wherever else it is used")
             }
             _ => finding.todo,
         };
@@ -176,7 +176,7 @@ fn prefix(kind: NameKind, settings: &Settings) -> Option<String> {
 }
 
 const WHY: &str =
-    "a name is cheap to change before the first document is written, and a migration afterwards";
+    "a name is easy to change before documents are stored; later it needs a migration";
 
 fn word(kind: NameKind) -> &'static str {
     match kind {
@@ -200,7 +200,7 @@ fn told_once(
     locations.sort();
     let shown: Vec<String> = names.iter().take(3).map(|name| format!("`{name}`")).collect();
     let what = format!("{} {what}, such as {}", names.len(), shown.join(", "));
-    let todo = "leave them where data is stored; a project of the house names what is new as the house does, and others choose the `neutral` profile";
+    let todo = "keep names of existing data and name new ones by the rule book; if your project has other naming rules, choose `profile = \"neutral\"`";
     let draft = code::draft(evidence, &first.place, about, what, WHY, todo)
         .data("names", text::list(&names, 20))
         .locations(locations)
@@ -305,14 +305,21 @@ mod tests {
         let other = check("N021", &project(&["users", "orders", "items", "carts", "t_log"]));
         assert_eq!(other.len(), 1, "{other:?}");
         assert_eq!(other[0].severity, Severity::Info);
-        assert!(other[0].what.starts_with("4 of 5 names"), "{}", other[0].what);
+        assert!(
+            other[0].what.starts_with("4 of 5 database and collection names"),
+            "{}",
+            other[0].what
+        );
         let drift = check("N021", &project(&["t_user", "t_order", "t_item", "carts", "t_log"]));
         assert_eq!(drift.len(), 1, "{drift:?}");
         assert_eq!(drift[0].severity, Severity::Warn);
         assert!(drift[0].what.contains("`carts`"), "{}", drift[0].what);
         let signs = check("N021", &project(&["users", "orders", "a.b", "a.c", "a-d"]));
         assert_eq!(signs.iter().map(|f| f.severity).collect::<Vec<_>>(), [Severity::Info; 2]);
-        assert!(signs.iter().any(|f| f.what.starts_with("3 of 5 names")), "{signs:?}");
+        assert!(
+            signs.iter().any(|f| f.what.starts_with("3 of 5 database and collection names")),
+            "{signs:?}"
+        );
         let spaces = check("N021", &project(&["users", "User Role", "Leave Type", "Tax Rule"]));
         assert_eq!(spaces.iter().filter(|f| f.severity == Severity::Warn).count(), 1, "{spaces:?}");
         let few = check("N021", &project(&["users", "fs.files", "DATABASECHANGELOG"]));

@@ -278,7 +278,7 @@ fn report(evidence: &Evidence, faults: &[Fault<'_>], is_pedantic: bool, cx: &mut
         &format!("{model} names"),
         format!("in `{model}`, {}{rest}", listed.join(", ")),
         WHY,
-        "rename them while it is cheap: before documents are stored, or together with them",
+        "rename them before documents are stored, or together with the stored documents",
     )
     .data("names", text::list(&names, 20))
     .locations(faults.iter().skip(1).map(|fault| fault.field.place.location.clone()));

@@ -65,15 +65,15 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
         let mut draft = Draft::new(
             Subject::Field(ns.clone(), path.clone()),
             format!(
-                "`{path}` holds {} where `_id` of `{to}` is {}; {} of {} values match once converted",
+                "`{path}` is {}, but `_id` of `{to}`, to which it refers, is {}; {} of {} values match after conversion",
                 reference.from_type.name(),
                 reference.to_type.name(),
                 text::percent(reference.contained),
                 text::count(reference.checked_values)
             ),
-            "type and value are compared, so $lookup and queries by the reference find nothing",
+            "MongoDB compares types as well as values, so $lookup and queries by this reference find nothing",
             format!(
-                "store `{}` as {}; {} to convert, writers to change",
+                "store `{}` as {}: convert {} and change the writers",
                 path.dotted(),
                 reference.to_type.name(),
                 text::plural(values, "value")

@@ -136,7 +136,7 @@ fn draft(
     let behind = indexes
         .iter()
         .find(|i| i.keys.iter().skip(1).any(|k| k.path == path))
-        .map(|i| format!("; index `{}` has it, but not as its first field", i.name))
+        .map(|i| format!("; index `{}` contains it, but not as the first field", i.name))
         .unwrap_or_default();
     let listed = reference.path.in_array();
     let per_parent = reference.children_per_parent.mean().round().max(1.0) as u64;
@@ -152,7 +152,7 @@ fn draft(
             reference.path,
             reference.target()
         ),
-        "finding what refers to a document, and $lookup from the other side, read the whole collection",
+        "a query by this reference, or a $lookup from the other collection, reads the whole collection",
         format!(
             "create an index on `{path}`: \"all `{}` of one `{}`\" reads {} documents without it and {} with it",
             ns.collection,

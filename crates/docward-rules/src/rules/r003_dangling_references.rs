@@ -126,9 +126,9 @@ fn draft(
             if reference.is_by_id() { format!("`{to}`") } else { format!("`{to}` with that `{}`", reference.to_path) },
             of_references(reference)
         ),
-        "pages break on what is not there, and $lookup drops the row or leaves it empty",
+        "application code fails on the missing document, and $lookup returns an empty result",
         format!(
-            "list the documents whose `{}` refers to nothing and remove or repair them; leave it if only a part of `{to}` is here, since its missing documents would count",
+            "list the documents whose `{}` refers to no document, and remove or repair them; ignore this if Docward read only a part of `{to}`",
             path.dotted()
         ),
         seen,

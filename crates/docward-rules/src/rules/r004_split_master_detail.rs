@@ -194,14 +194,14 @@ fn draft(relation: &Relation<'_>, strong: bool) -> Draft {
     let draft = Draft::new(
         Subject::Collection(child.clone()),
         format!(
-            "`{}` is the detail of `{}`: {p50} per master at the median, {p99} at p99, {max} at most, {} each",
+            "`{}` holds the details of `{}`: {p50} details per document at the median, {p99} at p99, {max} at most, {} each",
             child.collection,
             parent.collection,
             text::bytes(relation.child_bytes)
         ),
-        "one document in two collections takes two reads and a join, and a transaction to write",
+        "data that is split into two collections needs two reads or a join, and a transaction for each write",
         format!(
-            "embed `{}` in `{}`: {} and their indexes go, a master with its details takes {} at p99 ({} + {p99} × {}), one read in place of two; check first that details are not read or changed on their own",
+            "embed `{}` in `{}`: this removes {} and their indexes; a document with its details takes {} at p99 ({} + {p99} × {}) and needs one read; first check that no code reads or changes details alone",
             child.collection,
             parent.collection,
             text::plural(documents, "document"),

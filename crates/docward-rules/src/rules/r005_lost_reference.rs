@@ -148,16 +148,16 @@ fn draft(
     Draft::new(
         Subject::Field(collection.namespace.clone(), array.path.clone()),
         format!(
-            "{} in `{}` {} `{}` and `{}` but no id of what was copied",
+            "{} in `{}` {} `{}` and `{}`, but no id of the copied document",
             text::plural(element.count, "element"),
             array.path,
             text::form(element.count, "carries", "carry"),
             name.name,
             price.name
         ),
-        "a snapshot without its id leads nowhere: lines cannot be counted or followed by product",
+        "a copy without the id of its source cannot be counted by product or traced to it",
         format!(
-            "add the product's `_id` to each element of `{path}` and keep `{}` and `{}` as they were at the time; {} to fill where the name is unique",
+            "add the product's `_id` to each element of `{path}` and keep `{}` and `{}` as snapshots; set it in {} where the name is unique",
             name.name,
             price.name,
             text::plural(element.count, "stored element")

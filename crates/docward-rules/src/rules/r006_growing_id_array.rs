@@ -119,9 +119,9 @@ fn report(
     if let Some(seen) = &observed {
         what.push_str(&format!(", which {}", forecast::seen(seen)));
     } else if let Some(g) = growth {
-        what.push_str(&format!(", growing with age (correlation {:.2})", g.correlation));
+        what.push_str(&format!("; older documents have more (correlation {:.2})", g.correlation));
     }
-    what.push_str(&format!("; about {} fill a document", text::count(room)));
+    what.push_str(&format!("; a document has room for about {}", text::count(room)));
     if let Some(when) = &full {
         let pace = forecast::pace(when.per_day);
         what.push_str(&format!(", reached on {} by {pace} a day", when.date));
@@ -134,7 +134,7 @@ fn report(
     let mut draft = Draft::new(
         Subject::Field(ns.clone(), field.path.clone()),
         what,
-        "the list is rewritten with every id and ends at 16 MB; the other side can hold the relation without a limit",
+        "MongoDB rewrites the array for every added id until it reaches 16 MB; storing the relation in the other collection has no limit",
         relation.advice(&text::in_all(profile, array.lengths.sum, |n| text::plural(n, "document"))),
         arrays::seen(profile, field, limits),
     )
@@ -229,12 +229,12 @@ impl Relation {
             self.here, self.target, self.here
         );
         let pairs = format!(
-            "make `{}` with {} of `{}` and `{}`, a unique index {{ {}: 1, {}: 1 }} and an index {{ {}: 1 }}",
+            "create `{}` with {} of `{}` and `{}`, a unique index {{ {}: 1, {}: 1 }} and an index {{ {}: 1 }}",
             self.pairs, documents, self.here, self.there, self.here, self.there, self.there,
         );
         if let Some(opposite) = &self.opposite {
             return format!(
-                "`{}` holds the same relation in `{opposite}`: drop this array and index that one; if both keep growing, {pairs}",
+                "`{}` holds the same relation in `{opposite}`: remove this array and index the other; if both keep growing, {pairs}",
                 self.target
             );
         }
@@ -327,7 +327,7 @@ mod tests {
         let found = check_with("R006", "max-ids=300", &shared);
         assert_eq!(found.len(), 1, "{found:?}");
         assert!(
-            found[0].todo.starts_with("elements have several parents: make `t_student_course`"),
+            found[0].todo.starts_with("elements have several parents: create `t_student_course`"),
             "{}",
             found[0].todo
         );

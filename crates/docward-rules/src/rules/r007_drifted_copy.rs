@@ -124,7 +124,7 @@ fn drifted(ns: &Namespace, copy: &CopiedField, seen: docward_model::Seen) -> Dra
     Draft::new(
         Subject::Field(ns.clone(), copy.path.clone()),
         format!(
-            "{} of {} compared in the mirror `{}` {} from `{}` of `{}`",
+            "{} of {} compared in `{}`, which is declared as a mirror, {} from `{}` of `{}`",
             text::count(copy.differing),
             text::verb(copy.compared, "copy", "copies"),
             copy.path,
@@ -132,9 +132,9 @@ fn drifted(ns: &Namespace, copy: &CopiedField, seen: docward_model::Seen) -> Dra
             copy.source,
             copy.to
         ),
-        "a mirror that lags shows readers what is no longer true",
+        "readers of an outdated copy see wrong values",
         format!(
-            "refresh `{}` from `{}` by `{}`, about {} of all, and keep it fresh with a change stream on `{}`",
+            "update `{}` from `{}` by `{}` (about {} of all copies), and keep it up to date with a change stream on `{}`",
             copy.path.dotted(),
             copy.source.dotted(),
             copy.reference.dotted(),
@@ -168,7 +168,7 @@ fn asks(ns: &Namespace, copies: &[&CopiedField], most: u64, seen: docward_model:
         }
     }
     let wide = references.iter().find(|(_, n)| *n > most).map_or_else(String::new, |(path, n)| {
-        format!("; {n} fields are copied beside `{path}`, more than {most}: embed the whole or copy less")
+        format!("; {n} fields are copied next to `{path}` (limit {most}): embed the whole document or copy fewer fields")
     });
     Draft::new(
         Subject::Collection(ns.clone()),
@@ -177,8 +177,8 @@ fn asks(ns: &Namespace, copies: &[&CopiedField], most: u64, seen: docward_model:
             if copies.len() == 1 { "1 field repeats a field".to_owned() } else { format!("{} fields repeat fields", copies.len()) },
             listed.join(", ")
         ),
-        "a snapshot must not change and a mirror must follow its source, and data alone cannot tell which is meant",
-        format!("decide for each: list mirrors under `[[collections.mirrors]]` in docward.toml to have drift reported, and snapshots in `snapshots` of this rule{wide}"),
+        "a snapshot must not change, but a mirror must follow its source; the data does not show which is intended",
+        format!("decide for each copy: list mirrors under `[[collections.mirrors]]` in docward.toml, so that Docward reports drift, and snapshots in `snapshots` of this rule{wide}"),
         seen,
     )
     .data(

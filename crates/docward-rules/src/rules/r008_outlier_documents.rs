@@ -109,12 +109,12 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
                     text::form(giants, "has", "have"),
                     text::count(full),
                 ),
-                "a design that fits the few giants burdens all, one that fits all breaks on the giants",
+                "a design for the few very long arrays slows down all documents, and a design for the others fails on them",
                 if pages == 0 {
-                    format!("set `{flag}` where the array is full and write further elements to `{overflow}` as pages of {} from page 2 on", text::count(page))
+                    format!("set `{flag}` when the array is full, and write further elements to `{overflow}` in pages of {} (the first is page 2)", text::count(page))
                 } else {
                     format!(
-                        "keep the first {} inline, set `{flag}`, and put the rest in `{overflow}` ({{{parent_id}, page, {}}}, unique index {{ {parent_id}: 1, page: 1 }}): for the longest {} from page 2 on, the last with {}",
+                        "keep the first {} elements in the document, set `{flag}`, and move the rest to `{overflow}` ({{{parent_id}, page, {}}}, unique index {{ {parent_id}: 1, page: 1 }}); the longest array needs {}, the last with {} elements",
                         text::count(page),
                         field.path.leaf(),
                         text::plural(pages, "page"),
@@ -165,7 +165,7 @@ mod tests {
             found[0].todo
         );
         assert!(
-            found[0].todo.ends_with("2 pages from page 2 on, the last with 500"),
+            found[0].todo.ends_with("the longest array needs 2 pages, the last with 500 elements"),
             "{}",
             found[0].todo
         );

@@ -168,17 +168,17 @@ fn draft(collection: &Collection, profile: &Profile, families: &[Family]) -> Dra
     let draft = Draft::new(
         Subject::Collection(ns.clone()),
         format!(
-            "{} families of documents with different fields, and no field tells them apart",
+            "{} kinds of documents with different fields, and no field shows the kind",
             families.len()
         ),
-        "readers guess the kind from which fields exist, and neither an index nor a validator can ask for it",
+        "readers must guess the kind from the fields that exist, and no index or validator can use it",
         format!(
-            "add a field such as `type` with {} words, required, and one `oneOf` branch each in the validator{}",
+            "add a required field such as `type` with {} values, and a `oneOf` branch for each value to the validator{}",
             families.len(),
             if named.is_empty() {
                 String::new()
             } else {
-                format!("; the kinds show by {}", text::list(&named, 6))
+                format!("; the kinds differ in {}", text::list(&named, 6))
             }
         ),
         profile.seen(),

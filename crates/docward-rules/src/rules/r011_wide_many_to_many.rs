@@ -106,13 +106,13 @@ fn draft(
         array.array.as_ref().map(|a| (a.lengths.p99(), a.lengths.max)).unwrap_or_default();
     let todo = if both {
         format!(
-            "keep the pairs in a collection of their own with a unique index on both ids, and drop `{}` and `{}`: both pass the bound",
+            "store the pairs in a separate collection with a unique index on both ids, and remove `{}` and `{}`, which both exceed the limit",
             array.path.dotted(),
             there.path.dotted()
         )
     } else {
         format!(
-            "drop `{}` and keep `{}` of `{other}` ({} at most) with an index on it",
+            "remove `{}`, and keep `{}` of `{other}` ({} at most) with an index",
             array.path.dotted(),
             there.path.dotted(),
             text::plural(narrow, "element")
@@ -121,14 +121,14 @@ fn draft(
     let draft = Draft::new(
         Subject::Field(ns.clone(), array.path.clone()),
         format!(
-            "`{}` holds up to {} ids of `{}` ({} at p99), which lists `{}` in turn",
+            "`{}` holds up to {} ids of `{}` ({} at p99), which also has an array of ids of `{}`",
             array.path,
             text::count(lengths.1),
             here.to,
             text::count(lengths.0),
             ns.collection
         ),
-        "one fact in two arrays comes to disagree, and the wide one is rewritten whole at every change",
+        "the two arrays can contradict each other, and every change rewrites the long one",
         todo,
         profile.seen(),
     )

@@ -180,7 +180,7 @@ fn report_entities(evidence: &Evidence, family: &NameFamily, cx: &mut Cx<'_>) {
     let time = time_field(&members);
     let total = documents(&members);
     let held = if total > 0 {
-        format!(" with {} in all", text::plural(total, "document"))
+        format!(" with {} in total", text::plural(total, "document"))
     } else {
         String::new()
     };
@@ -217,14 +217,14 @@ fn report_entities(evidence: &Evidence, family: &NameFamily, cx: &mut Cx<'_>) {
         Draft::new(
             Subject::Database(family.database.clone()),
             format!(
-                "{} collections `{}…`{held}, one per entity: {} and so on",
+                "{} collections `{}…`{held}, one for each entity, such as {}",
                 text::count(n),
                 family.stem,
                 text::list(&shown, 2)
             ),
-            "an id in a collection name cannot be indexed or queried across, and every new entity costs files, memory and start-up time",
+            "no query or index covers several such collections, and each new one costs files, memory and start-up time",
             format!(
-                "merge them into {shape}, index {index}: {} fewer collections",
+                "merge them into {shape} with the index {index}: this removes {} collections",
                 text::count(n - 1)
             ),
             Seen::all(n, Unit::Collections),
@@ -259,13 +259,13 @@ fn report_periods(evidence: &Evidence, family: &NameFamily, cx: &mut Cx<'_>) {
         Draft::new(
             Subject::Database(family.database.clone()),
             format!(
-                "{} collections `{}…`, one per period, from `{first}` to `{last}`",
+                "{} collections `{}…`, one for each period, from `{first}` to `{last}`",
                 text::count(n),
                 family.stem
             ),
-            "queries over several periods need as many requests, and each period costs files and memory",
+            "a query over several periods needs one request for each, and each collection costs files and memory",
             format!(
-                "consider one collection {keep}: {} fewer collections, and old periods expire by themselves",
+                "consider one collection {keep}: this removes {} collections, and old documents expire automatically",
                 text::count(n - 1)
             ),
             Seen::all(n, Unit::Collections),
@@ -312,7 +312,7 @@ mod tests {
             "{}",
             found[0].todo
         );
-        assert!(found[0].todo.contains("49 fewer collections"), "{}", found[0].todo);
+        assert!(found[0].todo.contains("removes 49 collections"), "{}", found[0].todo);
         let old = check_with("R012", "version=4.4", &devices(50, READING));
         assert!(
             old[0].todo.contains("one collection `t_device` with a field `deviceId`"),

@@ -202,11 +202,11 @@ fn draft(collection: &Collection, relation: &Relation<'_>, ruling: &Ruling) -> D
     let said = said.join(", ");
     let is_vetoed = rows.iter().any(|row| row.vote == Vote::Veto);
     let leaning = match (ruling.choice, is_vetoed) {
-        (_, true) => "the data alone vetoes embedding".to_owned(),
+        (_, true) => "the data rules out embedding".to_owned(),
         (choice, _) => {
             let who = match (answered.is_empty(), open.is_empty()) {
-                (true, _) => "the data alone leans to",
-                (false, false) => "data and workload lean to",
+                (true, _) => "the data suggests",
+                (false, false) => "data and workload suggest",
                 (false, true) => "data and workload decide for",
             };
             match choice {
@@ -216,7 +216,7 @@ fn draft(collection: &Collection, relation: &Relation<'_>, ruling: &Ruling) -> D
                     let only_one = match rivals.as_slice() {
                         [] => String::new(),
                         rivals => format!(
-                            " or in {}, whichever reads it more (only one can hold it)",
+                            " or in {}, whichever reads it more often (only one can contain it)",
                             rivals.join(" or ")
                         ),
                     };
@@ -234,11 +234,11 @@ fn draft(collection: &Collection, relation: &Relation<'_>, ruling: &Ruling) -> D
     let reason = match ruling.decided_by {
         ["ER-X.1" | "DM-07.1", ..] | [] => reason.to_owned(),
         _ if is_vetoed => reason.to_owned(),
-        [row, ..] => format!("{reason}, and {row} goes before the votes"),
+        [row, ..] => format!("{reason}; {row} overrides the votes"),
     };
     let questions = match (answered.is_empty(), open.is_empty()) {
         (true, _) => format!(
-            "; the workload decides: are both read and written together ({})",
+            "; the workload decides whether both are read and written together ({})",
             open.join(", ")
         ),
         (false, false) => {
@@ -268,7 +268,7 @@ fn draft(collection: &Collection, relation: &Relation<'_>, ruling: &Ruling) -> D
     let draft = Draft::new(
         Subject::Field(ns.clone(), path.clone()),
         format!(
-            "`{path}` refers to {}, {kind}: {} of `{}` for one of `{}` at the median, {} at p99, {} at most, {} each",
+            "`{path}` refers to {} ({kind}): {} of `{}` for each `{}` at the median, {} at p99, {} at most, {} each",
             relation.reference.target(),
             text::count(p50),
             child.collection,
@@ -278,9 +278,9 @@ fn draft(collection: &Collection, relation: &Relation<'_>, ruling: &Ruling) -> D
             text::bytes(relation.child_bytes)
         ),
         if answered.is_empty() {
-            "embed or reference is the choice that costs most to change later, and data answers only a part of it"
+            "the choice to embed or to reference is expensive to change later, and data answers only a part of it"
         } else {
-            "embed or reference is the choice that costs most to change later, and who reads and writes together is a part of it"
+            "the choice to embed or to reference is expensive to change later; it depends on which data is read and written together"
         },
         format!("{leaning}: {reason} ({said}){questions}{direction}{caution}"),
         seen,
@@ -321,7 +321,7 @@ fn measured(relation: &Relation<'_>) -> String {
     let parent = &relation.parent.namespace.collection;
     let alone = access.queried_alone.map(|share| {
         let reads = text::plural(reads, "read");
-        format!("{} of {reads} ask for it without its `{parent}`", text::percent(share))
+        format!("{} of {reads} read it without its `{parent}`", text::percent(share))
     });
     let both = access.co_read.map(|share| {
         let bound = match share {
@@ -330,15 +330,15 @@ fn measured(relation: &Relation<'_>) -> String {
             _ => "",
         };
         let reads = text::plural(reads, "read");
-        format!("{bound}{} of {reads} come with one of `{parent}`", text::percent(share.value()))
+        format!("{bound}{} of {reads} also read `{parent}`", text::percent(share.value()))
     });
     let changed = access.child_only_update.map(|share| {
         let updates = text::plural(updates, "update");
-        format!("{} of {updates} of both change it alone", text::percent(share))
+        format!("{} of {updates} of both collections change only this one", text::percent(share))
     });
     let at_once = access.co_update.map(|share| {
         let writes = text::plural(writes, "write");
-        format!("{} of {writes} share a transaction with `{parent}`", text::percent(share))
+        format!("{} of {writes} are in one transaction with `{parent}`", text::percent(share))
     });
     [alone, both, changed, at_once].into_iter().flatten().collect::<Vec<_>>().join(", ")
 }
@@ -420,7 +420,7 @@ mod tests {
         };
         for advice in reviews(", \"text\": \"a long text about this\", \"title\": \"it\"") {
             assert!(advice.contains(" or in `t_"), "{advice}");
-            assert!(advice.contains("only one can hold it"), "{advice}");
+            assert!(advice.contains("only one can contain it"), "{advice}");
         }
         // DM-07.5: little beside the two references: a link of many to many.
         for advice in reviews(", \"weight\": 3") {
@@ -486,7 +486,7 @@ mod tests {
     #[test]
     fn er_m_3_dm_07_5_few_children_lean_to_embedding() {
         let text = check("R013", &body(4).replace("t_comment", "t_picture"))[0].todo.clone();
-        assert!(text.contains("leans to embedding"), "{text}");
+        assert!(text.contains("suggests embedding"), "{text}");
         assert!(text.contains("ER-T.1 embed"), "{text}");
     }
 
@@ -495,7 +495,7 @@ mod tests {
         for children in [50, 60, 300, 990] {
             let text =
                 check("R013", &body(children).replace("t_comment", "t_picture"))[0].todo.clone();
-            assert!(text.starts_with("the data alone leans to the reference"), "{text}");
+            assert!(text.starts_with("the data suggests the reference"), "{text}");
         }
     }
 
@@ -517,7 +517,7 @@ mod tests {
                 assert!(text.contains(vote), "{name}: {text}");
             }
             assert!(!text.contains("ER-T.1"), "{name}: {text}");
-            assert!(text.starts_with("the data alone leans to the reference"), "{name}: {text}");
+            assert!(text.starts_with("the data suggests the reference"), "{name}: {text}");
             assert!(text.contains("DM-08.2 reference"), "{name}: {text}");
         }
     }
@@ -581,9 +581,9 @@ mod tests {
     #[test]
     fn er_m_7_what_is_never_asked_for_alone_votes_to_embed() {
         let found = with(4, &[(100, "t_picture", BY_POST)]);
-        assert!(found.todo.starts_with("data and workload lean to embedding"), "{}", found.todo);
+        assert!(found.todo.starts_with("data and workload suggest embedding"), "{}", found.todo);
         assert!(found.todo.contains("ER-M.7 embed"), "{}", found.todo);
-        let measured = "measured: 0 % of 100 reads ask for it without its `t_post`";
+        let measured = "measured: 0 % of 100 reads read it without its `t_post`";
         assert!(found.todo.contains(measured), "{}", found.todo);
         assert!(found.todo.ends_with("still open: ER-M.2, ER-T.4"), "{}", found.todo);
     }
@@ -592,22 +592,22 @@ mod tests {
     fn er_m_7_dm_07_2_few_that_are_mostly_asked_for_alone_stay_apart() {
         let found = with(4, &[(40, "t_picture", BY_POST), (60, "t_picture", BY_AUTHOR)]);
         assert!(
-            found.todo.starts_with("data and workload lean to the reference"),
+            found.todo.starts_with("data and workload suggest the reference"),
             "{}",
             found.todo
         );
-        assert!(found.todo.contains("60 % of 100 reads ask for it without"), "{}", found.todo);
+        assert!(found.todo.contains("60 % of 100 reads read it without"), "{}", found.todo);
     }
 
     #[test]
     fn er_t_2_dm_07_2_children_that_are_always_read_with_the_parent_may_be_embedded() {
         let joined = with(200, &[(100, "t_post", JOIN)]);
         assert!(joined.todo.contains("ER-T.2 embed"), "{}", joined.todo);
-        assert!(joined.todo.starts_with("data and workload lean to embedding"), "{}", joined.todo);
+        assert!(joined.todo.starts_with("data and workload suggest embedding"), "{}", joined.todo);
         let apart = with(200, &[(100, "t_picture", BY_POST)]);
         assert!(apart.todo.contains("ER-T.3 reference"), "{}", apart.todo);
         assert!(
-            apart.todo.starts_with("data and workload lean to the reference"),
+            apart.todo.starts_with("data and workload suggest the reference"),
             "{}",
             apart.todo
         );
@@ -618,7 +618,7 @@ mod tests {
         let found = with(4, &[(90, "t_picture", SET), (10, "t_post", SET)]);
         assert!(found.todo.contains("ER-M.2 reference, DM-07.4 reference"), "{}", found.todo);
         assert!(
-            found.todo.contains("90 % of 100 updates of both change it alone"),
+            found.todo.contains("90 % of 100 updates of both collections change only this one"),
             "{}",
             found.todo
         );
@@ -632,12 +632,8 @@ mod tests {
     #[test]
     fn er_x_1_a_veto_of_the_data_stands_whatever_the_workload_says() {
         let found = with(1000, &[(100, "t_post", JOIN)]);
-        assert!(found.todo.starts_with("the data alone vetoes embedding"), "{}", found.todo);
-        assert!(
-            found.todo.contains("100 % of 100 reads come with one of `t_post`"),
-            "{}",
-            found.todo
-        );
+        assert!(found.todo.starts_with("the data rules out embedding"), "{}", found.todo);
+        assert!(found.todo.contains("100 % of 100 reads also read `t_post`"), "{}", found.todo);
     }
 
     #[test]

@@ -84,10 +84,17 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
     cx.report(
         Draft::new(
             Subject::Collection(collection.namespace.clone()),
-            format!("follows {}: {}", if found.len() == 1 { "a pattern" } else { "patterns" }, seen.join(", ")),
-            "a pattern that is there on purpose is not a fault, and other rules take it into account",
-            format!("nothing to repair; {}", keep.join("; ")),
-            collection.profile.as_ref().map_or_else(|| Seen::all(1, Unit::Collections), Profile::seen),
+            format!(
+                "follows {}: {}",
+                if found.len() == 1 { "a pattern" } else { "patterns" },
+                seen.join(", ")
+            ),
+            "this is a recommended pattern, and other rules take it into account",
+            format!("no change is needed; {}", keep.join("; ")),
+            collection
+                .profile
+                .as_ref()
+                .map_or_else(|| Seen::all(1, Unit::Collections), Profile::seen),
         )
         .data("patterns", names)
         .data("clauses", clauses)
@@ -110,7 +117,7 @@ fn time_series(collection: &Collection) -> Option<Pattern> {
                 format!("native, timeField `{}`, metaField `{meta}`", o.time_field)
             },
         ),
-        keep: "keep field order constant and write batches by metaField".to_owned(),
+        keep: "keep the order of fields constant, and insert in batches by metaField".to_owned(),
     })
 }
 
@@ -133,9 +140,9 @@ fn bucket(profile: &Profile) -> Option<Pattern> {
         ),
         keep: match &bucket.counter {
             Some(counter) => {
-                format!("keep the guard `{counter}` below {cap} in the filter of every push")
+                format!("keep the condition `{counter}` below {cap} in the filter of every push")
             }
-            None => "add a counter and guard every push with it".to_owned(),
+            None => "add a counter, and test it in the filter of every push".to_owned(),
         },
     })
 }
@@ -146,8 +153,8 @@ fn outlier(collection: &Collection, profile: &Profile, cx: &Cx<'_>) -> Option<Pa
         return Some(Pattern {
             clause,
             name: "outlier",
-            seen: format!("`{}` says which documents have more pages", flag.path),
-            keep: "keep the inline part within one page".to_owned(),
+            seen: format!("`{}` marks documents with overflow pages", flag.path),
+            keep: "keep the array in the document within one page".to_owned(),
         });
     }
     let page = patterns::overflow_page(profile)?;
@@ -196,14 +203,14 @@ fn lists(collection: &Collection, profile: &Profile, cx: &Cx<'_>) -> Vec<Pattern
                 Some(counter) => Pattern {
                     clause: &["PT-hybrid.1", "PT-subset.1"],
                     name: "hybrid",
-                    seen: format!("`{}` shows at most {n} of what `{counter}` counts", field.path),
-                    keep: format!("cut every push to `{}` with $slice and raise `{counter}` in the same update", field.path.dotted()),
+                    seen: format!("`{}` holds at most {n} elements, and `{counter}` counts all", field.path),
+                    keep: format!("use $slice in every push to `{}`, and increment `{counter}` in the same update", field.path.dotted()),
                 },
                 None => Pattern {
                     clause: &["PT-subset.1"],
                     name: "subset",
-                    seen: format!("`{}` holds at most {n}", field.path),
-                    keep: format!("cut every push to `{}` with $slice", field.path.dotted()),
+                    seen: format!("`{}` holds at most {n} elements", field.path),
+                    keep: format!("use $slice in every push to `{}`", field.path.dotted()),
                 },
             });
         } else if let Some(cap) = patterns::capped_at(&array.lengths)
@@ -219,7 +226,7 @@ fn lists(collection: &Collection, profile: &Profile, cx: &Cx<'_>) -> Vec<Pattern
                 name: "capped array",
                 seen: format!("`{}` ends at {}", field.path, text::count(cap)),
                 keep: match patterns::validator_cap(collection, &field.path, array.lengths.max) {
-                    Some(_) => format!("the validator keeps `{}` bounded", field.path.dotted()),
+                    Some(_) => format!("the validator limits `{}`", field.path.dotted()),
                     None => format!(
                         "set `maxItems` {} for `{}` in the validator",
                         text::count(cap),
@@ -250,7 +257,7 @@ fn computed(collection: &Collection, profile: &Profile, cx: &Cx<'_>) -> Option<P
         clause: &["PT-computed.1"],
         name: "computed",
         seen: text::list(&fields, 3),
-        keep: "maintain computed fields in the update that changes their source".to_owned(),
+        keep: "update computed fields in the same statement as their source".to_owned(),
     })
 }
 
@@ -286,12 +293,12 @@ fn polymorphic(profile: &Profile) -> Option<Pattern> {
         clause: &["PT-poly.1"],
         name: "polymorphic",
         seen: format!(
-            "`{}` tells {} kinds of documents apart, right for {}",
+            "`{}` distinguishes {} kinds of documents (correct for {})",
             field.path,
             text::count(kinds),
             text::percent(found.accuracy),
         ),
-        keep: format!("describe each kind in the validator by `{}`", field.path),
+        keep: format!("describe each kind in the validator, selected by `{}`", field.path),
     })
 }
 
@@ -326,15 +333,13 @@ mod tests {
     #[test]
     fn pt_hybrid_1_a_preview_with_its_counter() {
         let post = "x30 {\"_id\": $i, \"title\": \"t\", \"commentCount\": 247, \"recentComments\": $array(3, {\"text\": \"a\"})}";
-        assert!(
-            what("db_blog.t_post", post).contains(
-                "hybrid (`recentComments` shows at most 3 of what `commentCount` counts)"
-            )
-        );
+        assert!(what("db_blog.t_post", post).contains(
+            "hybrid (`recentComments` holds at most 3 elements, and `commentCount` counts all)"
+        ));
         let product = "x30 {\"_id\": $i, \"recent_reviews\": $array(10, {\"text\": \"a\"})}";
         assert!(
             what("db_shop.t_product", product)
-                .contains("subset (`recent_reviews` holds at most 10)")
+                .contains("subset (`recent_reviews` holds at most 10 elements)")
         );
     }
 
@@ -414,7 +419,9 @@ mod tests {
     #[test]
     fn pt_poly_1_three_vehicles() {
         let body = "x40 {\"_id\": $i, \"type\": \"car\", \"doors\": 4, \"trunk\": 450}\nx40 {\"_id\": $i, \"type\": \"truck\", \"doors\": 2, \"payload\": 5000}\nx40 {\"_id\": $i, \"type\": \"motorcycle\", \"engine\": 1200}";
-        assert!(what("db_shop.t_vehicle", body).contains("polymorphic (`type` tells 3 kinds"));
+        assert!(
+            what("db_shop.t_vehicle", body).contains("polymorphic (`type` distinguishes 3 kinds")
+        );
     }
 
     #[test]
@@ -429,7 +436,7 @@ mod tests {
             "x30 {\"_id\": $i, \"reviewCount\": 2847, \"reviews\": $array(5, {\"text\": \"a\"})}";
         assert!(
             what("db_shop.t_product", body)
-                .contains("`reviews` shows at most 5 of what `reviewCount` counts")
+                .contains("`reviews` holds at most 5 elements, and `reviewCount` counts all")
         );
         // Views are not tags.
         let other = body.replace("reviewCount", "viewCount").replace("reviews", "tags");

@@ -96,8 +96,8 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
                     &first.place,
                     &format!("{collection} {joined}"),
                     format!("`{joined}` is joined to `{collection}` in {all} of its {} pipelines", pipelines.len()),
-                    "each join is a second read for every document; what is always read together may be stored together",
-                    "embed it where it belongs to one document only, or copy the few fields that are shown and keep the reference",
+                    "each join needs a second read for every document; data that is always read together can be stored together",
+                    "embed it if it belongs to only one document, or copy the few fields that you display and keep the reference",
                 )
                 .data("places", joining.len())
                 .locations(joining.iter().skip(1).map(|pipeline| pipeline.place.location.clone()))

@@ -64,8 +64,8 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
                 &place.place,
                 &format!("{first} {second}"),
                 format!("`{first}` and `{second}` are written together in {} transactions", places.len()),
-                "one document is changed atomically without a transaction, which holds resources and must be retried",
-                "embed the one in the other when it is bounded and read with it, or write down why not",
+                "a write to one document is atomic without a transaction; transactions hold resources and need retries",
+                "embed one in the other if its size is limited and both are read together, or document why not",
             )
             .data("places", places.len())
             .locations(places.iter().skip(1).map(|other| other.place.location.clone()))

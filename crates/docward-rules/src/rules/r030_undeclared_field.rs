@@ -112,7 +112,7 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
             .map(|(path, share)| format!("{path} ({})", text::percent(*share)))
             .collect();
         said.push(format!(
-            "has {} that the model of `{}` does not: {}",
+            "has {} that the model of `{}` does not declare: {}",
             text::plural(unknown.len() as u64, "field"),
             plan.entity,
             text::list(&shown, 5)
@@ -138,7 +138,7 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
     }
     if !null.is_empty() {
         said.push(format!(
-            "has null in {} that the model does not call nullable: {}",
+            "has null in {} that the model does not declare as nullable: {}",
             text::plural(null.len() as u64, "field"),
             text::list(&null, 5)
         ));
@@ -149,7 +149,7 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
             .map(|(path, share)| format!("{path} ({})", text::percent(*share)))
             .collect();
         said.push(format!(
-            "has values that are not declared in {}: {}",
+            "has undeclared values in {}: {}",
             text::plural(beside.len() as u64, "field"),
             text::list(&shown, 5)
         ));
@@ -169,22 +169,26 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
         Draft::new(
             subject,
             format!("`{}` {}", collection.namespace.collection, said.join(", and ")),
-            "a model decides on the fields it knows; what it does not know has no size, index or place in it",
+            "the design covers only declared fields: others have no size, index or place in it",
             match (paths.is_empty(), missing.is_empty(), odd.is_empty(), null.is_empty()) {
                 _ if beside.len() == faults => {
                     "declare the values in the model, or stop writing them"
                 }
                 _ if !beside.is_empty() => {
-                    "declare in the model what is written, and write what is declared"
+                    "declare the stored fields and values in the model, and store the declared ones"
                 }
                 (false, true, true, true) => {
                     "declare them in the model with their sizes, or stop writing them"
                 }
                 (true, false, true, true) => {
-                    "write them, or say `required: false` or take them out of the model"
+                    "store these fields, set `required: false`, or remove them from the model"
                 }
-                (true, true, true, false) => "say `nullable: true` in the model, or leave them out",
-                _ => "declare in the model what is written, and write what is declared",
+                (true, true, true, false) => {
+                    "set `nullable: true` in the model, or omit the fields instead of storing null"
+                }
+                _ => {
+                    "declare the stored fields and values in the model, and store the declared ones"
+                }
             },
             profile.seen(),
         )
@@ -378,7 +382,7 @@ mod tests {
         let null = "{\"orderNo\": null, \"place\": {\"city\": \"Bern\"}}";
         let bare = "{\"place\": {\"city\": \"Bern\"}}";
         let found = said(&format!("x18 {good}\nx2 {null}"));
-        let told = "has null in 1 field that the model does not call nullable: `orderNo`";
+        let told = "has null in 1 field that the model does not declare as nullable: `orderNo`";
         assert!(found.len() == 1 && found[0].contains(told), "{found:?}");
         let found = said(&format!("x18 {good}\nx2 {bare}"));
         assert!(found[0].contains("lacks 1 field of the model: `orderNo`"), "{found:?}");
@@ -408,10 +412,7 @@ mod tests {
         };
         let found = said(100);
         assert_eq!(found.len(), 1);
-        assert_eq!(
-            found[0].0,
-            "`t_order` has values that are not declared in 1 field: `format (50 %)`"
-        );
+        assert_eq!(found[0].0, "`t_order` has undeclared values in 1 field: `format (50 %)`");
         assert!(found[0].1.starts_with("declare the values"), "{}", found[0].1);
         assert!(said(1).is_empty(), "hardly any");
     }

@@ -101,9 +101,9 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
         let stored = lengths(collection, cx, &declared, decision);
         let other = match stored.is_some() {
             true if declared.refers.contains_key(&decision.relationship) => {
-                ", where the data still refers"
+                " (the data still has references)"
             }
-            true if embeds(decision) => ", where the data still embeds",
+            true if embeds(decision) => " (the data is still embedded)",
             _ => "",
         };
         // Children that are on their way are counted in both places.
@@ -165,19 +165,18 @@ fn draft(
     let turned = decision.choice.filter(|choice| *choice != now.choice);
     let todo = match turned {
         Some(was) => format!(
-            "with these numbers the verdict turns from {} to {} ({}, {}); put them into the model and follow it",
+            "with these numbers the verdict changes from {} to {} ({}, {}): enter them in the model and change the design",
             was.name(),
             now.choice.name(),
             now.how,
             now.decided_by.join(", ")
         ),
         None if decision.choice.is_none() => {
-            "put the numbers into the model; nothing is decided yet".to_owned()
+            "enter the numbers in the model, which has no verdict yet".to_owned()
         }
-        None => format!(
-            "put the numbers into the model; the verdict stays {} with them",
-            now.choice.name()
-        ),
+        None => {
+            format!("enter the numbers in the model; the verdict remains {}", now.choice.name())
+        }
     };
     let seen_documents = collection.profile.as_ref().map_or_else(
         || docward_model::Seen::all(0, docward_model::Unit::Documents),
@@ -186,7 +185,7 @@ fn draft(
     Draft::new(
         Subject::Collection(collection.namespace.clone()),
         format!(
-            "`{}` has {} for a parent at p99 and {} at most{}; the model says {} and {}",
+            "`{}` has {} children per parent at p99 and {} at most{}; the model declares {} and {}",
             decision.relationship,
             text::count(seen.p99()),
             text::count(seen.max),
@@ -194,7 +193,7 @@ fn draft(
             text::count(declared.p99),
             text::count(declared.max)
         ),
-        "the number of children decides between embedding and referencing, and this one was decided on others",
+        "the choice between embedding and referencing depends on the number of children, and the design used other numbers",
         todo,
         seen_documents,
     )
@@ -230,8 +229,8 @@ mod tests {
         );
         let found = check("R031", &body);
         assert_eq!(found.len(), 1);
-        assert!(found[0].what.contains("60 for a parent at p99"), "{}", found[0].what);
-        assert!(found[0].todo.contains("turns from embed to reference"), "{}", found[0].todo);
+        assert!(found[0].what.contains("60 children per parent at p99"), "{}", found[0].what);
+        assert!(found[0].todo.contains("changes from embed to reference"), "{}", found[0].todo);
     }
 
     #[test]
@@ -241,7 +240,7 @@ mod tests {
             model("{p99: 5, max: 10}")
         );
         let found = check("R031", &body);
-        assert!(found[0].todo.contains("stays embed"), "{}", found[0].todo);
+        assert!(found[0].todo.contains("remains embed"), "{}", found[0].todo);
     }
 
     #[test]
@@ -264,9 +263,9 @@ mod tests {
         assert_eq!(found.len(), 1, "{found:?}");
         assert_eq!(
             found[0].what,
-            "`order.items` has 60 for a parent at p99 and 60 at most, where the data still refers; the model says 5 and 10"
+            "`order.items` has 60 children per parent at p99 and 60 at most (the data still has references); the model declares 5 and 10"
         );
-        assert!(found[0].todo.contains("turns from embed to reference"), "{}", found[0].todo);
+        assert!(found[0].todo.contains("changes from embed to reference"), "{}", found[0].todo);
         assert_eq!(check("R031", &documents(4)).len(), 0);
     }
 

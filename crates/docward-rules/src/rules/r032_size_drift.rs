@@ -85,12 +85,12 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
         Draft::new(
             Subject::Collection(collection.namespace.clone()),
             format!(
-                "documents have {} at p99, and the model predicts {}",
+                "document size is {} at p99, but the model predicts {}",
                 text::bytes(found),
                 text::bytes(predicted)
             ),
-            "sizes decide what fits into memory and when documents cross the bounds; the design's dates are off by as much",
-            "put the sizes found into `bytes` of the fields that are larger, and design again",
+            "sizes determine what fits into memory and when documents reach limits, so the design's dates are wrong",
+            "enter the measured sizes in `bytes` of the larger fields, and run `docward design` again",
             profile.seen(),
         )
         .data("p99", found)

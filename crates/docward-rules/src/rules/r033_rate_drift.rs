@@ -161,8 +161,8 @@ fn draft(collection: &Collection, writes: bool, seen: u64, rate: f64, expected: 
     Draft::new(
         Subject::Collection(collection.namespace.clone()),
         format!("{noun} come {} or more often; the model says {}", figure(rate), figure(expected)),
-        "who reads and writes how often decides between embedding and referencing, and this was decided on other rates",
-        "put the rates that were seen into the model, and design again",
+        "the choice between embedding and referencing depends on read and write rates, and the design used other rates",
+        "enter the measured rates in the model, and run `docward design` again",
         Seen::all(seen, Unit::Operations),
     )
     .data("operations", seen)

@@ -126,46 +126,43 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
     let referring = refers.iter().map(|name| {
         let collection = &declared.refers[*name];
         match declared.moving(name) {
-            Some(_) => format!("`{name}` is embedded, and `{collection}` is there as well"),
-            None => format!("`{name}` is embedded in the model, and stored in `{collection}`"),
+            Some(_) => format!("`{name}` is embedded, but `{collection}` also exists"),
+            None => format!("`{name}` is embedded in the model, but stored in `{collection}`"),
         }
     });
     still("refers", referring.collect());
     let embedding = embeds.iter().map(|name| {
         let collection = &declared.embeds[*name];
         match declared.moving(name) {
-            Some(_) => format!("`{name}` is a reference, and `{collection}` has children as well"),
-            None => format!("`{name}` is a reference in the model, and part of `{collection}`"),
+            Some(_) => format!("`{name}` is a reference, but `{collection}` also embeds children"),
+            None => format!("`{name}` is a reference in the model, but embedded in `{collection}`"),
         }
     });
     still("embeds", embedding.collect());
     if none {
-        said.push(format!(
-            "none of the collections of the model is there: {}",
-            text::list(&missing, 5)
-        ));
+        said.push(format!("no collection of the model exists: {}", text::list(&missing, 5)));
     } else if !missing.is_empty() {
         let many = text::plural(missing.len() as u64, "collection");
-        said.push(format!("{many} of the model not there: {}", text::list(&missing, 5)));
+        said.push(format!("{many} of the model missing: {}", text::list(&missing, 5)));
     }
     if !other.is_empty() {
         let many = text::plural(other.len() as u64, "collection");
         said.push(format!("{many} not in the model: {}", text::list(&other, 5)));
     }
     let todo = if none {
-        "name the right source, database (--db) or profile (--profile neutral has no prefixes), or `collection:` of the entities"
+        "use the right source, database (--db) or profile (--profile neutral adds no prefixes), or set `collection:` of the entities"
     } else if missing.is_empty() && other.is_empty() {
-        "move the documents when the model is final; until then they are compared as they are stored"
+        "move the documents when the model is final; until then, Docward compares them as they are stored"
     } else {
-        "declare what is there; `collection:` of an entity says what it is called"
+        "declare the existing collections; `collection:` of an entity sets the collection's name"
     };
     cx.report(
         Draft::new(
             Subject::Deployment,
             said.join("; "),
             match missing.is_empty() && other.is_empty() {
-                true => "until data is stored as the model says, its reads and writes cost something else than the model shows",
-                false => "what is not in both cannot be compared, and a check that compares nothing finds nothing",
+                true => "until the data is stored as in the model, the model's costs of reads and writes do not apply",
+                false => "a comparison is possible only for collections that are in both the data and the model",
             },
             todo,
             Seen::all(stored.len() as u64, Unit::Collections),
@@ -206,7 +203,7 @@ mod tests {
             found,
             [(
                 Severity::Warn,
-                "none of the collections of the model is there: `t_order` and `t_user`; 1 collection not in the model: `t_post`".to_owned()
+                "no collection of the model exists: `t_order` and `t_user`; 1 collection not in the model: `t_post`".to_owned()
             )]
         );
     }
@@ -218,7 +215,7 @@ mod tests {
             found,
             [(
                 Severity::Info,
-                "1 collection of the model not there: `t_user`; 1 collection not in the model: `t_basket`".to_owned()
+                "1 collection of the model missing: `t_user`; 1 collection not in the model: `t_basket`".to_owned()
             )]
         );
     }
@@ -236,7 +233,7 @@ mod tests {
             said(model, refers),
             [(
                 Severity::Info,
-                "the data still refers: `order.items` is embedded in the model, and stored in `lines`"
+                "the data still refers: `order.items` is embedded in the model, but stored in `lines`"
                     .to_owned()
             )]
         );
@@ -254,7 +251,7 @@ mod tests {
             assert_eq!(found.len(), 1, "{found:?}");
             assert_eq!(
                 found[0].what,
-                "`lines` has 1 field that the model of `item` does not: `more (100 %)`, and has 1 field of another type: `sku (int, declared as string)`"
+                "`lines` has 1 field that the model of `item` does not declare: `more (100 %)`, and has 1 field of another type: `sku (int, declared as string)`"
             );
         }
         let large = "{\"sku\": \"$pad(2000)\", \"orderId\": ObjectId(\"$oid\")}";
@@ -285,7 +282,7 @@ mod tests {
         let good = stored("$array(3, {\"sku\": \"B\"})", "\"sku\": \"B\"");
         assert_eq!(
             said("R034", &good),
-            ["the data still refers: `order.items` is embedded, and `lines` is there as well"]
+            ["the data still refers: `order.items` is embedded, but `lines` also exists"]
         );
         for rule in ["R030", "R031", "R032"] {
             assert_eq!(said(rule, &good), Vec::<String>::new(), "{rule}");
@@ -295,12 +292,14 @@ mod tests {
             said("R030", &odd),
             [
                 "`lines` has 1 field of another type: `sku (int, declared as string)`",
-                "`t_order` has 1 field that the model of `order` does not: `items[].gift (100 %)`"
+                "`t_order` has 1 field that the model of `order` does not declare: `items[].gift (100 %)`"
             ]
         );
         assert_eq!(
             said("R031", &odd),
-            ["`order.items` has 60 for a parent at p99 and 60 at most; the model says 5 and 10"]
+            [
+                "`order.items` has 60 children per parent at p99 and 60 at most; the model declares 5 and 10"
+            ]
         );
     }
 
@@ -325,7 +324,7 @@ mod tests {
         assert_eq!(
             said("R034", &good, ""),
             [
-                "the data still embeds: `order.items` is a reference in the model, and part of `t_order`"
+                "the data still embeds: `order.items` is a reference in the model, but embedded in `t_order`"
             ]
         );
         for rule in ["R030", "R031", "R032"] {
@@ -335,13 +334,13 @@ mod tests {
         assert_eq!(
             said("R031", &odd, ""),
             [
-                "`order.items` has 60 for a parent at p99 and 60 at most, where the data still embeds; the model says 5 and 10"
+                "`order.items` has 60 children per parent at p99 and 60 at most (the data is still embedded); the model declares 5 and 10"
             ]
         );
         assert_eq!(
             said("R030", &odd, ""),
             [
-                "`t_order` has 1 field that the model of `order` does not: `items[].gift (100 %)`, and has 1 field of another type: `items[].sku (int, declared as string)`"
+                "`t_order` has 1 field that the model of `order` does not declare: `items[].gift (100 %)`, and has 1 field of another type: `items[].sku (int, declared as string)`"
             ]
         );
         // On their way: some parents hold theirs, of others they are documents.
@@ -350,7 +349,7 @@ mod tests {
         assert_eq!(
             said("R034", &half, beside),
             [
-                "the data still embeds: `order.items` is a reference, and `t_order` has children as well"
+                "the data still embeds: `order.items` is a reference, but `t_order` also embeds children"
             ]
         );
         for rule in ["R030", "R031", "R032"] {
@@ -361,7 +360,7 @@ mod tests {
         assert_eq!(said("R030", &half, beside).len(), 1);
         // What is called alike and has nothing of the child is a field that nobody declared.
         let other = inside("$array(3, {\"colour\": \"B\"})");
-        assert_eq!(said("R034", &other, ""), ["1 collection of the model not there: `lines`"]);
+        assert_eq!(said("R034", &other, ""), ["1 collection of the model missing: `lines`"]);
         assert_eq!(said("R030", &other, "").len(), 1);
     }
 

@@ -97,14 +97,14 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
     };
     let how = match (off, start) {
         (true, Some(_)) => "the server runs without access control",
-        (true, None) => "the server runs without access control, says its log",
+        (true, None) => "the server runs without access control, according to its log",
         (false, _) => "the server answers serverStatus without a login",
     };
     cx.report(
         Draft::new(
             Subject::Deployment,
             format!("{how}{heard}"),
-            "anybody who reaches the address may read, change and drop everything",
+            "anyone who can reach the address can read, change and delete all data",
             way_in(evidence),
             Seen::all(1, Unit::Servers),
         )
@@ -125,9 +125,9 @@ fn has_localhost_exception(server: &Server) -> bool {
 fn localhost_exception() -> Draft {
     Draft::new(
         Subject::Deployment,
-        "the server has access control and no users: the localhost exception is open",
-        "whoever is on its machine may create the first user, with every right",
-        "create an administrator, which ends the exception; set the parameter enableLocalhostAuthBypass to false where users are kept elsewhere (LDAP)",
+        "the server has access control but no users, so the localhost exception is active",
+        "anyone with access to its machine can create the first user, with all privileges",
+        "create an administrator, which ends the exception; if users are stored elsewhere (LDAP), set the parameter enableLocalhostAuthBypass to false",
         Seen::all(1, Unit::Servers),
     )
     .severity(Severity::Warn)
@@ -146,10 +146,10 @@ fn way_in(evidence: &Evidence) -> &'static str {
             "create an administrator and an account for each application, let the applications log in, then set security.authorization: enabled and restart"
         }
         Some(_) => {
-            "create an administrator and an account for each application; give all members one key file and restart each with security.keyFile and security.transitionToAuth: true; let the applications log in; then restart each without transitionToAuth"
+            "create an administrator and an account for each application; restart each member with a common security.keyFile and security.transitionToAuth: true; let the applications log in; then restart each member without transitionToAuth"
         }
         None => {
-            "create an administrator and an account for each application; a single server then gets security.authorization: enabled; members of a set get one key file, first with security.transitionToAuth: true until all applications log in, then without it"
+            "create an administrator and an account for each application; then set security.authorization: enabled on a single server; on a replica set, use a common key file, with security.transitionToAuth: true until all applications log in"
         }
     }
 }
@@ -181,7 +181,7 @@ mod tests {
             of_set.contains("security.transitionToAuth: true; let the applications"),
             "{of_set}"
         );
-        assert!(todo("").contains("members of a set get one key file"));
+        assert!(todo("").contains("on a replica set, use a common key file"));
     }
 
     #[test]

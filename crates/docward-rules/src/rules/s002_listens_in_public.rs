@@ -86,7 +86,7 @@ fn listening(evidence: &Evidence, cx: &mut Cx<'_>) {
     } else if !everything.is_empty() {
         (
             format!(
-                "the server listens on every address of its machine ({})",
+                "the server listens on all addresses of its machine ({})",
                 everything.join(", ")
             ),
             Level::Recommended,
@@ -99,8 +99,8 @@ fn listening(evidence: &Evidence, cx: &mut Cx<'_>) {
         Draft::new(
             Subject::Deployment,
             what,
-            "servers that can be reached from the internet are found within hours; then only a password stands between the data and everybody",
-            "bind to the loopback and the private address only; let public access go through a load balancer with an allow-list and TLS",
+            "scanners find a public server within hours, and then only a password protects the data",
+            "bind only to the loopback and the private address; route public access through a load balancer with an allow-list and TLS",
             Seen::all(addresses.len() as u64, Unit::Addresses),
         )
         .level(level)
@@ -132,9 +132,9 @@ fn connecting(evidence: &Evidence, cx: &mut Cx<'_>) {
     cx.report(
         Draft::new(
             Subject::Deployment,
-            format!("a connection string leads to the public address {}", text::phrases(&public, 3)),
-            "the way to the database goes through the internet, where everybody may try it",
-            "connect over the private network; if it is a load balancer with an allow-list, declare its address in a file for --network-rules",
+            format!("a connection string uses the public address {}", text::phrases(&public, 3)),
+            "clients reach the database through the internet, where anyone can try to log in",
+            "connect over the private network; if the address is a load balancer with an allow-list, declare it in a file for --network-rules",
             Seen::all(evidence.uris.len() as u64, Unit::ConnectionStrings),
         )
         .level(Level::Recommended)

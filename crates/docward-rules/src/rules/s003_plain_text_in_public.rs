@@ -64,8 +64,8 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
                 "the server listens on {} and accepts connections without TLS (net.tls.mode {mode})",
                 public.join(", ")
             ),
-            "everything on the way can read the documents and change them",
-            "set net.tls.mode: requireTLS with a certificate, by way of preferTLS, and put tls=true into the connection strings",
+            "anyone on the network path can read and change the documents",
+            "set net.tls.mode with a certificate, first preferTLS, then requireTLS, and add tls=true to the connection strings",
             Seen::all(1, Unit::Servers),
         )
         .data("tlsMode", mode),

@@ -91,7 +91,7 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
         let powerful = powers.words();
         let what = match works_on {
             Some(database) => format!(
-                "account `{}` works on `{database}` and has {} too",
+                "account `{}` uses `{database}` and also has {}",
                 user.name,
                 text::list(&powerful, 3)
             ),
@@ -99,17 +99,17 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
         };
         let todo = match works_on {
             Some(_) => format!(
-                "take these roles from it, leave it the others, and give administration an account of its own; see first what the application does with them{}",
+                "check whether the application needs these roles, revoke them, and use a separate account for administration{}",
                 about_held(user, users, &powers)
             ),
             None => {
-                "if an application uses it, give that an account with what it needs on its own database; else name it in administrator-names".to_owned()
+                "if an application uses this account, create one with only the roles it needs on its database; otherwise list it in administrator-names".to_owned()
             }
         };
         let mut draft = Draft::new(
             Subject::Deployment,
             what,
-            "a flaw in the application, or its leaked password, gives away more than its own data",
+            "a security hole in the application, or a leaked password, exposes more than the application's own data",
             todo,
             Seen::all(users.len() as u64, Unit::Accounts),
         )
@@ -140,10 +140,10 @@ fn about_held(user: &User, users: &[User], powers: &Powers<'_>) -> String {
         let kept = if others.is_empty() {
             String::new()
         } else {
-            format!(" is kept for {} and", text::list(&others, 3))
+            format!(" (which {} also has)", text::list(&others, 3))
         };
         format!(
-            "; `{}@{}`{kept} is taken from this account as a whole: grant it what that role allows by privileges of its own and the work needs",
+            "; the command revokes the whole role `{}@{}`{kept}: grant the account those of its privileges that it needs",
             role.name, role.database
         )
     });
@@ -245,7 +245,11 @@ mod tests {
             fix.command(),
             r#"db.getSiblingDB("admin").grantRolesToUser("order", [{role: "readWrite", db: "db_order"}]); db.getSiblingDB("admin").revokeRolesFromUser("order", [{role: "app", db: "admin"}])"#
         );
-        assert!(about[0].todo.contains("`app@admin` is kept for `dba-li`"), "{}", about[0].todo);
+        assert!(
+            about[0].todo.contains("`app@admin` (which `dba-li` also has)"),
+            "{}",
+            about[0].todo
+        );
     }
 
     #[test]
@@ -273,7 +277,7 @@ mod tests {
             let found = found("order", "", privilege);
             assert_eq!(found.len(), 1, "{privilege}");
             assert_eq!(found[0].severity, Severity::Error);
-            let expected = format!("and has `{words} by own@admin` too");
+            let expected = format!("and also has `{words} by own@admin`");
             assert!(found[0].what.contains(&expected), "{}", found[0].what);
             let fix = found[0].fix.as_ref().expect("commands");
             assert!(fix.command().contains("revokeRolesFromUser") && fix.safety == Safety::Manual);

@@ -66,13 +66,13 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
         Draft::new(
             Subject::Deployment,
             format!(
-                "the public {} {} {} bound to the servers themselves",
+                "the public {} {} {} bound directly to the servers",
                 text::form(public.len() as u64, "address", "addresses"),
                 text::phrases(&public, 3),
                 text::form(public.len() as u64, "is", "are"),
             ),
-            "one wrong firewall rule is then enough to open the data to the internet",
-            "release it; where access from outside is needed, let it go through a load balancer with an allow-list, TLS and strong passwords",
+            "a single wrong firewall rule then exposes the data to the internet",
+            "release the address; if you need public access, use a load balancer with an allow-list, TLS and strong passwords",
             Seen::all(addresses.len() as u64, Unit::Addresses),
         )
         .data("addresses", public),

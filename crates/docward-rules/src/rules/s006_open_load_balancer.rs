@@ -65,16 +65,15 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
         place: |group| format!("the load balancer's group {group}"),
         meant: format!("its {listener}"),
         everyone: Advice {
-            why: "everybody on the internet may try to log in; scanners find an open port within hours",
-            todo:
-                "name the public addresses of the clients instead, and open the listener port only"
-                    .to_owned(),
+            why: "anyone on the internet can try to log in, and scanners find an open port within hours",
+            todo: "allow only the public addresses of the clients, and only on the listener port"
+                .to_owned(),
             clauses: &["SE-4", "SC-1", "SC-2"],
         },
         // SC-1 asks for what SE-4 asks of the load balancer, which is named sources and one port.
         further: Advice {
-            why: "every further port is a way in that nobody watches",
-            todo: format!("open the {listener} only"),
+            why: "every other open port can be attacked and is not monitored",
+            todo: format!("open only the {listener}"),
             clauses: &["SE-4", "SC-1"],
         },
     };

@@ -78,14 +78,14 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
         place: |group| format!("the group {group} in front of MongoDB"),
         meant: ports.clone(),
         everyone: Advice {
-            why: "whoever reaches the network reaches the database; only a password is left between them",
-            todo: "name the addresses of the clients and of the load balancer instead, on MongoDB's port only"
+            why: "anyone on the network can reach the database, which only a password protects",
+            todo: "allow only the addresses of the clients and of the load balancer, and only on MongoDB's port"
                 .to_owned(),
             clauses: &["SE-5", "SC-2"],
         },
         further: Advice {
-            why: "every further port is a way to the machine that MongoDB's own access control does not guard",
-            todo: format!("open {ports} only; if the servers listen elsewhere, declare mongodb_port"),
+            why: "every other open port gives access to the machine without MongoDB's access control",
+            todo: format!("open only {ports}; if the servers listen on another port, declare mongodb_port"),
             clauses: &["SE-5"],
         },
     };
@@ -131,8 +131,8 @@ fn health_checks(declared: &[&RuleGroup], network: &Network, cx: &mut Cx<'_>) {
                 text::phrases(&missing, 3),
                 text::phrases(&groups, 3)
             ),
-            "its health checks cannot reach the servers, so it takes them out of service",
-            format!("admit {} on MongoDB's port as well", text::phrases(&missing, 3)),
+            "the load balancer's health checks cannot reach the servers, so it stops using them",
+            format!("also allow {} on MongoDB's port", text::phrases(&missing, 3)),
             Seen::all(
                 declared.iter().map(|group| group.rules.len() as u64).sum(),
                 Unit::NetworkRules,
@@ -201,7 +201,7 @@ mod tests {
         for layer in ["", r#""layer": "mongodb","#] {
             let halves = [rule("0.0.0.0/2", "27017"), rule("128.0.0.0/1", "27017")].join(", ");
             let open = found(layer, &halves);
-            assert!(open.len() == 1 && open[0].contains("admits everyone"), "{open:?}");
+            assert!(open.len() == 1 && open[0].contains("allows all addresses"), "{open:?}");
         }
         assert!(
             found("", &[rule("0.0.0.0/2", "27017"), rule("128.0.0.0/1", "1")].join(", "))

@@ -91,9 +91,9 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
         let draft = Draft::new(
             Subject::Deployment,
             format!("the password of `{account}` for {} {}", uri.label(), faults.join(" and ")),
-            "lists of common passwords are tried against every server that can be reached",
+            "attackers try lists of common passwords on every server that they can reach",
             format!(
-                "set a generated one with at least {least} characters of all four kinds, and keep it in the environment or a secret store"
+                "generate a password with at least {least} characters of all four kinds, and store it in the environment or a secret store"
             ),
             Seen::all(uris.len() as u64, Unit::ConnectionStrings),
         )
@@ -157,7 +157,7 @@ fn faults(password: &Password, least: u64) -> Vec<String> {
         faults.push(format!("has no {}", missing.join(", no ")));
     }
     if strength.is_weak_word() {
-        faults.push("is made of words that are guessed first".to_owned());
+        faults.push("consists of words that attackers guess first".to_owned());
     }
     faults
 }
@@ -190,7 +190,7 @@ mod tests {
         assert!(found("abcdef1!xyzw")[0].ends_with("has no upper-case letter"));
         assert_eq!(found("admin123").len(), 1);
         assert_eq!(found("root").len(), 1);
-        assert!(found("Password123!")[0].ends_with("guessed first"));
+        assert!(found("Password123!")[0].ends_with("attackers guess first"));
         let body = "uri mongodb://order:Abcdef1!xyzw@10.0.0.5";
         assert_eq!(check_with("S008", "min-length=13", body).len(), 1, "GC-12: selectable");
     }

@@ -81,7 +81,7 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
         let draft = Draft::new(
             Subject::Deployment,
             what,
-            "everything on the way can read the documents, and change them",
+            "anyone on the network path can read and change the documents",
             todo,
             Seen::all(evidence.uris.len() as u64, Unit::ConnectionStrings),
         )
@@ -130,7 +130,7 @@ fn fault(uri: &ClientUri) -> Option<(String, Level, &'static str)> {
         });
         let level = if is_asked_for { Level::Information } else { Level::Recommended };
         return Some((
-            format!("{} switches checks of TLS off by {}", uri.owner(), uri.unchecked.join(", ")),
+            format!("{} turns off TLS checks with {}", uri.owner(), uri.unchecked.join(", ")),
             level,
             REMOVE,
         ));
@@ -145,14 +145,17 @@ fn fault(uri: &ClientUri) -> Option<(String, Level, &'static str)> {
         let is_local = uri.hosts.iter().all(|host| reach(host) == Reach::Loopback);
         if public.is_empty() && !uri.unchecked.is_empty() && !is_local {
             return Some((
-                format!("{label} switches checks of TLS off by {}", uri.unchecked.join(", ")),
+                format!("{label} turns off TLS checks with {}", uri.unchecked.join(", ")),
                 Level::Recommended,
-                "remove the option and write tls=true; for a private authority name its certificate with tlsCAFile",
+                "remove the option and set tls=true; for a private certificate authority, set tlsCAFile",
             ));
         }
         return (!public.is_empty()).then(|| {
             (
-                format!("{label} leads to {} in public without TLS", text::phrases(&public, 3)),
+                format!(
+                    "{label} connects to the public address {} without TLS",
+                    text::phrases(&public, 3)
+                ),
                 Level::Mandatory,
                 "add tls=true to the connection string, and net.tls.mode: requireTLS to the server",
             )
@@ -171,14 +174,13 @@ fn fault(uri: &ClientUri) -> Option<(String, Level, &'static str)> {
         Level::Mandatory
     };
     Some((
-        format!("{label} uses TLS with its checks switched off by {}", uri.unchecked.join(", ")),
+        format!("{label} uses TLS but turns off its checks with {}", uri.unchecked.join(", ")),
         level,
         REMOVE,
     ))
 }
 
-const REMOVE: &str =
-    "remove the option; for a private authority name its certificate with tlsCAFile";
+const REMOVE: &str = "remove the option; for a private certificate authority, set tlsCAFile";
 
 #[cfg(test)]
 mod tests {

@@ -179,8 +179,8 @@ fn administrators(account: &Account<'_>, evidence: &Evidence, clients: u64, cx: 
         Draft::new(
             Subject::Deployment,
             what,
-            "a leaked connection string gives away the whole deployment, and nobody can tell the application from its administrators",
-            "give the client an account of its own with readWrite on its database",
+            "a leaked connection string exposes the whole deployment, and logs cannot distinguish the application from administrators",
+            "create a separate account for the client, with readWrite on its database",
             Seen::all(clients, Unit::ConnectionStrings),
         )
         .level(level)
@@ -202,9 +202,9 @@ fn several_clients(account: &Account<'_>, clients: u64, cx: &mut Cx<'_>) {
     cx.report(placed(
         Draft::new(
             Subject::Deployment,
-            format!("`{name}` is the account of {}", text::list(&apps, 5)),
-            "one of them can do whatever the others may, and a changed password stops them all",
-            "give each service an account of its own with readWrite on its database",
+            format!("several applications use account `{name}`: {}", text::list(&apps, 5)),
+            "each application has the privileges of all others, and a password change stops all of them",
+            "create a separate account for each service, with readWrite on its database",
             Seen::all(clients, Unit::ConnectionStrings),
         )
         .clauses(&["SE-8", "SC-5"])

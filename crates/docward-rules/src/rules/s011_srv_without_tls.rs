@@ -52,18 +52,18 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
             Some(false) => client
                 .draft(
                     client.place("tls"),
-                    format!("{} switches off the TLS that mongodb+srv:// brings", uri.owner()),
-                    "DNS decides where the driver connects, and nothing proves to it that this is the server",
-                    "write tls=true once the server speaks TLS",
+                    format!("{} turns off TLS, which mongodb+srv:// turns on by default", uri.owner()),
+                    "DNS decides where the driver connects, and without TLS the driver cannot verify the server",
+                    "set tls=true after you turn on TLS on the server",
                 )
                 .severity(Severity::Warn),
             None if uri.option("tls").is_none() && uri.shows_all_options() && !is_atlas(&uri.hosts) => {
                 client
                     .draft(
                         client.start(),
-                        format!("{} says nothing about TLS, and mongodb+srv:// switches it on", uri.owner()),
-                        "with a server that does not speak TLS nothing connects, and readers do not see why",
-                        "write tls=true",
+                        format!("{} does not set `tls`, and mongodb+srv:// turns TLS on", uri.owner()),
+                        "connections to a server without TLS fail, and the string does not show why",
+                        "set tls=true",
                     )
                     .level(Level::Information)
                     .clauses(&["CM-1.4"])

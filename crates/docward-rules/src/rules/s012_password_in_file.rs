@@ -56,8 +56,8 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
         let user = uri.user.as_deref().unwrap_or_default();
         cx.report(client.draft(
             Some(place),
-            format!("a file holds the password of `{user}` for {}", uri.label()),
-            "files are copied, backed up and committed: nobody knows who has read it",
+            format!("a file contains the password of `{user}` for {}", uri.label()),
+            "files are copied, backed up and committed, so others may know the password",
             "read the password from the environment or a secret store, and change it",
         ));
     }

@@ -70,7 +70,7 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
             let draft = client.draft(
                 uri.places.password.clone().or_else(|| client.start()),
                 format!("the password of `{user}` in {} is a placeholder", uri.owner()),
-                "the server refuses the login, because the text in angle brackets is sent as the password",
+                "the login fails, because the driver sends the text in angle brackets as the password",
                 "replace it, including the angle brackets, with the password or with a variable such as ${PASSWORD}",
             );
             cx.report(draft.severity(Severity::Warn));
@@ -81,8 +81,8 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
         let draft = client.draft(
             client.host_place(),
             format!("{} has no user and no password", uri.owner()),
-            "a server that accepts it lets everyone who reaches its address read and change all data",
-            "add a user and its password; if the code gives them, check with --options username=NAME",
+            "if the server accepts this, anyone who can reach its address can read and change all data",
+            "add a user and its password; if the code sets them, use --options username=NAME",
         );
         cx.report(draft.severity(Severity::Warn));
     }

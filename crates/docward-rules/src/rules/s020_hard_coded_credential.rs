@@ -147,7 +147,7 @@ fn draft(evidence: &Evidence, secret: &CodeSecret, others: &[&CodeSecret]) -> Dr
         n => format!("; the same password is in {n} more places"),
     };
     let (severity, remark) = match secret.fallback {
-        true => (Severity::Warn, ", used when the variable is not set"),
+        true => (Severity::Warn, ", used if the variable is not set"),
         false => (Severity::Error, ""),
     };
     let what = format!("plain-text password in `{}`{remark}{more}", secret.shown);
@@ -156,8 +156,8 @@ fn draft(evidence: &Evidence, secret: &CodeSecret, others: &[&CodeSecret]) -> Dr
         &secret.place,
         &secret.shown,
         what,
-        "everybody who can read the code can read the data, and a password in the history of a repository cannot be taken back",
-        "read it from the environment or a secret store, and change the password: it is known",
+        "anyone who can read the code can read the data, and the password stays in the history of the repository",
+        "read it from the environment or a secret store, and change the password, which others may know",
     )
     .severity(severity)
     .locations(others.iter().map(|other| other.place.location.clone()));

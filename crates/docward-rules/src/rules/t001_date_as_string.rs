@@ -64,8 +64,7 @@ threshold!(
     "strings in no known form that a field named like a date must hold before it is mentioned"
 );
 
-const WHY: &str =
-    "text compares letter by letter: ranges, sorting, expiry and time zones need the date type";
+const WHY: &str = "MongoDB compares text byte by byte: date ranges, sorting, expiry (TTL) and time zones need the date type";
 
 fn check(collection: &Collection, cx: &mut Cx<'_>) {
     let Some(profile) = classes::shaped_by_people(collection) else { return };
@@ -96,41 +95,42 @@ fn dates_as_text(
     let real = field.types.of(BsonType::Date) + field.types.of(BsonType::Timestamp);
     let beside = match real {
         0 => String::new(),
-        n => format!(", beside {}", text::plural(n, "real date")),
+        n => format!("; the field also holds {}", text::plural(n, "real date")),
     };
     let mut steps = vec![if path.as_str() == "_id" {
-        "`_id` cannot be changed in place: store the time in a Date field beside it, or copy the documents under a new `_id`".to_owned()
+        "an `_id` cannot be changed: store the time in a separate Date field, or copy the documents to a new `_id`".to_owned()
     } else {
         format!("store `{}` as Date", path.dotted())
     }];
     if found.offset > 0 {
-        let convert = text::form(found.offset, "converts as it is", "convert as they are");
+        let convert = text::form(found.offset, "converts directly", "convert directly");
         steps.push(format!("{} with an offset {convert}", text::count(found.offset)));
     }
     if found.local > 0 {
         steps.push(format!(
-            "{} no offset: settle the time zone first",
+            "{} no offset, so decide on a time zone first",
             text::verb(found.local, "has", "have")
         ));
     }
     if found.day + found.month > 0 {
         steps.push(format!(
-            "{} no time of day: midnight UTC",
-            text::verb(found.day + found.month, "has", "have")
+            "{} no time of day and {} midnight UTC",
+            text::verb(found.day + found.month, "has", "have"),
+            text::form(found.day + found.month, "becomes", "become")
         ));
     }
     if found.ambiguous > 0 {
         steps.push(format!(
-            "{} not in ISO form: settle the order of day and month where it is open",
+            "{} not in ISO form, so decide on the order of day and month if it is ambiguous",
             text::verb(found.ambiguous, "is", "are")
         ));
     }
     if found.other() > 0 {
-        steps.push(text::verb(found.other(), "is no date", "are no dates"));
+        steps.push(text::verb(found.other(), "is not a date", "are not dates"));
     }
     if found.empty > 0 {
         steps.push(format!(
-            "{} empty: leave the field out there",
+            "{} empty, so omit the field in those documents",
             text::verb(found.empty, "is", "are")
         ));
     }
@@ -183,7 +183,7 @@ fn dates_as_text(
 fn mixed_forms(field: &Field, found: &DateText) -> Option<String> {
     if found.forms() > 1 {
         return Some(format!(
-            "{} forms are mixed, so they do not sort in order of time as they are",
+            "the strings have {} different forms, so they do not sort by time",
             found.forms()
         ));
     }
@@ -191,7 +191,7 @@ fn mixed_forms(field: &Field, found: &DateText) -> Option<String> {
     let whole = found.other() == 0 && found.empty == 0;
     (whole && found.offset + found.local > 0 && lengths.min != lengths.max).then(|| {
         format!(
-            "precision or offset varies ({} to {} bytes), so they may not sort in order of time as they are",
+            "the precision or offset varies ({} to {} bytes), so the strings may not sort by time",
             lengths.min, lengths.max
         )
     })
@@ -206,9 +206,9 @@ fn periods(collection: &Collection, profile: &Profile, field: &Field, found: Dat
             text::part(found.month, found.strings, "string"),
             text::form(found.month, "is the label", "are labels")
         ),
-        "a label sorts and groups well, but date operators and expiry do not work on it",
+        "such a label sorts and groups well, but date operators and TTL indexes do not work on it",
         format!(
-            "keep `{}` when it only groups; where it is compared with dates store the first moment of the month as Date",
+            "keep `{}` if it is used only for grouping; if it is compared with dates, store the first moment of the month as Date",
             path.dotted()
         ),
         profile.seen_in(field, found.month),
@@ -244,12 +244,12 @@ fn unknown_form(
     let draft = Draft::new(
         Subject::Field(collection.namespace.clone(), path.clone()),
         format!(
-            "`{path}` is named like a date and holds {} in no form that is known",
+            "`{path}` is named like a date and holds {} in a form that Docward does not recognise",
             text::plural(unknown, "string")
         ),
         WHY,
         format!(
-            "store `{}` as Date if it is a point in time; {} need a converter written for their form",
+            "if `{}` is a point in time, store it as Date; {} need a custom conversion",
             path.dotted(),
             text::plural(unknown, "string")
         ),
@@ -294,7 +294,7 @@ mod tests {
         let body = "x90 {\"paidAt\": ISODate(\"2024-03-15T10:30:00Z\")}\nx10 {\"paidAt\": \"2024-03-15T10:30:00Z\"}";
         let found = check("T001", body);
         assert_eq!(found.len(), 1);
-        assert!(found[0].what.contains("beside 90 real dates"), "{}", found[0].what);
+        assert!(found[0].what.contains("also holds 90 real dates"), "{}", found[0].what);
         assert!(check("T005", body).is_empty());
     }
 
@@ -304,7 +304,7 @@ mod tests {
             "T001",
             "x10 {\"at\": \"2024-03-15T10:30:00Z\"}\nx10 {\"at\": \"2024-03-15 10:30:00\"}",
         );
-        assert!(found[0].todo.contains("2 forms"), "{}", found[0].todo);
+        assert!(found[0].todo.contains("2 different forms"), "{}", found[0].todo);
         let found = check(
             "T001",
             "x10 {\"at\": \"2024-03-15T10:30:00Z\"}\nx10 {\"at\": \"2024-03-15T10:30:00.123Z\"}",
@@ -341,7 +341,7 @@ mod tests {
         let found = check("T001", "x30 {\"_id\": \"2024-03-15T10:30:00.$iZ\"}");
         assert_eq!(found.len(), 1);
         assert!(
-            found.iter().all(|f| f.fix.is_none() && f.todo.contains("cannot be changed in place"))
+            found.iter().all(|f| f.fix.is_none() && f.todo.contains("an `_id` cannot be changed"))
         );
     }
 }

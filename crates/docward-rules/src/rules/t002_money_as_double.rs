@@ -157,12 +157,12 @@ fn draft(collection: &Collection, profile: &Profile, field: &Field, scale: u64) 
     let finer = is_finer_than_money(field);
     let mut todo = if fractional_doubles == 0 {
         format!(
-            "store `{}` as Decimal128, or as Long in minor units; no value has a fraction, so nothing is rounded",
+            "store `{}` as Decimal128, or as Long in minor units; no value has a fraction, so the conversion rounds nothing",
             path.dotted()
         )
     } else if finer {
         format!(
-            "{} of {} looked at {} more than 4 decimals: if `{}` is an amount, decide on its scale and store it as Decimal128; if it is a rate or a result of a calculation, leave it",
+            "{} of {} examined {} more than 4 decimals: if `{}` is an amount, choose a scale and store it as Decimal128; leave rates and results of calculations as they are",
             text::count(unrounded),
             text::plural(examined_doubles, "double"),
             text::form(unrounded, "has", "have"),
@@ -170,13 +170,13 @@ fn draft(collection: &Collection, profile: &Profile, field: &Field, scale: u64) 
         )
     } else if unrounded == 0 {
         format!(
-            "store `{}` as Decimal128; none of {} looked at has more than 4 decimals, so nothing is rounded",
+            "store `{}` as Decimal128; none of {} examined has more than 4 decimals, so the conversion rounds nothing",
             path.dotted(),
             text::plural(examined_doubles, "double")
         )
     } else {
         format!(
-            "store `{}` as Decimal128; {} looked at {} rounding",
+            "store `{}` as Decimal128; {} examined {} rounding",
             path.dotted(),
             text::part(unrounded, examined_doubles, "double"),
             text::form(
@@ -188,7 +188,7 @@ fn draft(collection: &Collection, profile: &Profile, field: &Field, scale: u64) 
     };
     if not_finite > 0 {
         todo.push_str(&format!(
-            "; {} NaN or infinite and {} a decision first",
+            "; {} NaN or infinite and {} a manual decision first",
             text::verb(not_finite, "is", "are"),
             text::form(not_finite, "needs", "need"),
         ));
@@ -209,7 +209,7 @@ fn draft(collection: &Collection, profile: &Profile, field: &Field, scale: u64) 
             text::part(doubles, numbers, "amount"),
             text::form(doubles, "is a double", "are doubles")
         ),
-        "doubles cannot hold most decimal fractions, so sums drift by cents",
+        "a double cannot represent most decimal fractions exactly, so sums are off by cents",
         todo,
         profile.seen_in(field, doubles),
     )

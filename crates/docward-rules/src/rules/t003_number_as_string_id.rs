@@ -97,9 +97,9 @@ fn draft(
                 text::part(digits.leading_zero, digits.strings, "numeric id"),
                 text::form(digits.leading_zero, "has", "have")
             ),
-            "a number loses leading zeros, so these ids are text although they are digits",
+            "numbers cannot keep leading zeros, so ids with leading zeros must remain text",
             format!(
-                "keep `{}` a string; pad all of them to one length so that they sort",
+                "keep `{}` as a string, and pad all values to the same length so that they sort correctly",
                 path.dotted()
             ),
             digits.leading_zero,
@@ -108,12 +108,12 @@ fn draft(
         .key("leading zeros");
     }
     let mut todo = if path.as_str() == "_id" {
-        "give new documents a Long `_id` and keep the old string in a unique field until references have moved; `_id` cannot be changed in place".to_owned()
+        "an `_id` cannot be changed: copy the documents to a Long `_id` and keep the old string in a unique field until all references are converted".to_owned()
     } else {
         format!("store `{}` as Long", path.dotted())
     };
     if let Some(target) = target {
-        todo.push_str(&format!(", together with `_id` of `{target}` it refers to"));
+        todo.push_str(&format!(", together with the `_id` of `{target}`, to which it refers"));
     }
     if rest > 0 {
         todo.push_str(&format!("; {}", text::verb(rest, "does not convert", "do not convert")));
@@ -122,7 +122,7 @@ fn draft(
     // A BSON string is its bytes, a length of 4 and a final zero; a long is 8.
     let saved = ((lengths + 5.0 - 8.0).max(0.0) * digits.integers as f64) as u64;
     todo.push_str(&format!(
-        "; saves about {} in documents, and again in every index on it",
+        "; this saves about {} in documents, and as much in each index on the field",
         text::bytes(saved)
     ));
     let draft = base(
@@ -131,7 +131,7 @@ fn draft(
             text::part(digits.integers, digits.strings, "string"),
             text::form(digits.integers, "is a whole number", "are whole numbers")
         ),
-        "text compares digit by digit: ranges and sorting go wrong once the number of digits changes",
+        "MongoDB compares text digit by digit: ranges and sorting are wrong once the number of digits changes",
         todo,
         digits.integers,
     );

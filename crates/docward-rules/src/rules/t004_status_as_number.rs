@@ -137,12 +137,12 @@ fn draft(
         if values == 2 { vec![BsonType::String, BsonType::Bool] } else { vec![BsonType::String] };
     let mut draft = Draft::new(
         Subject::Field(collection.namespace.clone(), path.clone()),
-        format!("`{path}` holds {values} different whole numbers in place of words"),
-        "a number means nothing without the program that wrote it, and readers come to disagree",
+        format!("`{path}` holds {values} different whole numbers instead of words"),
+        "a number means nothing without the program that wrote it, so different programs interpret it differently",
         format!(
-            "fill a table with a word for each of the {values} numbers, convert `{}` with it, then list the {values} words as `enum` in the validator{}",
+            "choose a word for each of the {values} numbers, convert `{}`, then list the {values} words as `enum` in the validator{}",
             path.dotted(),
-            if values == 2 { "; a boolean does as well" } else { "" }
+            if values == 2 { "; a boolean also works" } else { "" }
         ),
         profile.seen_in(field, field.count),
     )

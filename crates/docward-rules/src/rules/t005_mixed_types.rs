@@ -76,7 +76,7 @@ threshold!(
 );
 
 /// Why several types in one place do harm.
-const DO_NOT_COMPARE: &str = "values of different types do not compare: ranges miss some, sorting groups by type, sums skip strings";
+const DO_NOT_COMPARE: &str = "range queries match only values of one type, sorting groups values by type, and sums skip strings";
 
 fn check(collection: &Collection, cx: &mut Cx<'_>) {
     let accuracy = cx.limit(&DISCRIMINATED);
@@ -151,8 +151,8 @@ fn rare(collection: &Collection, accuracy: f64) -> Vec<Draft> {
             types_text(&path, &found),
             DO_NOT_COMPARE,
             format!(
-                "look at the {} first: the server counted them, none was read; then settle on one type for `{path}`",
-                text::plural(odd, "odd value")
+                "look at the {} first, which the server counted but Docward did not read; then choose one type for `{path}`",
+                text::plural(odd, "value of another type")
             ),
             counted.seen(),
         )
@@ -215,38 +215,38 @@ fn draft(
     let mut todo = if let Some(version) = untold {
         // The frequent shape may be the one being left behind.
         format!(
-            "`{}` tells versions apart: settle on the newer version's type for `{}` and migrate the older documents to it",
+            "`{}` distinguishes versions: choose the newer version's type for `{}` and convert the older documents",
             version.field.path,
             path.dotted()
         )
     } else if path.as_str() == "_id" {
         format!(
-            "settle on {target} for `_id` and write the {} anew: `_id` cannot be changed in place",
+            "choose {target} for `_id`; an `_id` cannot be changed, so insert the {} again with a new one",
             text::plural(
                 all.iter().filter(|(c, _)| *c != main).map(|(_, n)| n).sum(),
-                "odd document"
+                "other document"
             )
         )
     } else if only_empty {
         format!(
-            "leave `{}` out, or set it to null, where it is an empty string: {}",
+            "remove `{}`, or set it to null, where it is an empty string ({})",
             path.dotted(),
             of_those_read(text::plural(odd, "value"))
         )
     } else {
         let mut parts = vec![match &version {
             Some(version) => format!(
-                "the type follows `{}`: settle on the newer version's type, {target}, for `{}`",
+                "the type depends on the version in `{}`: choose the newer version's type, {target}, for `{}`",
                 version.field.path,
                 path.dotted()
             ),
-            None => format!("settle on {target} for `{}`", path.dotted()),
+            None => format!("choose {target} for `{}`", path.dotted()),
         }];
         for (n, what) in [
             (outcome.converts, "convert"),
             (outcome.padded, "would lose leading zeros"),
             (outcome.empty, "are empty strings and become null"),
-            (outcome.stuck, "do not convert and need a decision"),
+            (outcome.stuck, "do not convert and need a manual decision"),
         ] {
             if n > 0 {
                 let part = format!("{} of {}", text::count(n), text::count(odd));
@@ -256,7 +256,7 @@ fn draft(
         parts.join("; ")
     };
     if list_or_one && version.is_none() {
-        todo.push_str(" by wrapping; take the first element instead if there is only ever one");
+        todo.push_str(" by wrapping single values in an array; if there is never more than one element, store that element instead");
     }
 
     let (soft, soft_reason) = softness(collection, profile, field, all, accuracy);
@@ -278,7 +278,7 @@ fn draft(
         types_text(path, all)
     };
     let why = if list_or_one {
-        "queries match both, but every reader needs a branch for each, and $size and $unwind differ"
+        "queries match both forms, but each reader must handle both, and $size and $unwind treat them differently"
     } else {
         DO_NOT_COMPARE
     };
@@ -405,7 +405,10 @@ fn softness(
     accuracy: f64,
 ) -> (bool, Option<String>) {
     if field.shape == FieldShape::Element {
-        return (true, Some("elements of one array may differ by position".to_owned()));
+        return (
+            true,
+            Some("elements of one array may have different types by position".to_owned()),
+        );
     }
     let leaf = names::normalised(&field.name);
     let keyed = classes::siblings(profile, field).iter().any(|s| {
@@ -415,7 +418,10 @@ fn softness(
         )
     });
     if matches!(leaf.as_str(), "v" | "value" | "val") && keyed {
-        return (true, Some("values of an attribute list may differ by attribute".to_owned()));
+        return (
+            true,
+            Some("values of an attribute list may have different types by attribute".to_owned()),
+        );
     }
     // `{_id: "feature.x", value: …}`: the key is the `_id`.
     if matches!(leaf.as_str(), "value" | "val")
@@ -425,7 +431,7 @@ fn softness(
                 && (words::is_settings_name(&collection.namespace.collection) || are_chosen(id))
         })
     {
-        return (true, Some("values of settings may differ by key".to_owned()));
+        return (true, Some("values of settings may have different types by key".to_owned()));
     }
     let beside = |name: &str| {
         classes::siblings(profile, field).iter().any(|s| names::normalised(&s.name) == name)
@@ -437,7 +443,7 @@ fn softness(
         ("before", "after"),
     ];
     if changes.iter().any(|(a, b)| (leaf == *a && beside(b)) || (leaf == *b && beside(a))) {
-        return (true, Some("a record of changes holds whatever was changed".to_owned()));
+        return (true, Some("a change log can hold values of any type".to_owned()));
     }
     let structured = found.iter().any(|(c, _)| matches!(c, Class::Object | Class::Array));
     if let Some(by) = profile.discriminator.as_ref().filter(|d| d.accuracy >= accuracy)
@@ -445,7 +451,12 @@ fn softness(
         && found.len() == 2
     {
         let name = &profile.fields[by.field].path;
-        return (true, Some(format!("the type may follow `{name}`, which tells the shapes apart")));
+        return (
+            true,
+            Some(format!(
+                "the type may depend on `{name}`, which distinguishes the kinds of documents"
+            )),
+        );
     }
     (false, None)
 }
@@ -690,7 +701,7 @@ mod tests {
         let text = counted(&[(BsonType::Bool, 10), (BsonType::String, 1000)]);
         let shown = "x199 {\"_id\": $i, \"price\": true}\n{\"_id\": 999, \"price\": \"soon\"}";
         let found = check_counted("T005", shown, text);
-        assert!(found[0].todo.starts_with("settle on string"), "{}", found[0].todo);
+        assert!(found[0].todo.starts_with("choose string"), "{}", found[0].todo);
         let plain = counted(&[(BsonType::Double, 999_000), (BsonType::Int, 1000)]);
         assert_eq!(check_counted("T005", body, plain).len(), 0);
     }
@@ -701,12 +712,12 @@ mod tests {
             "x201 {\"_id\": {\"tenant\": $i, \"no\": 1}}\nx6 {\"_id\": $i}\nx12 {\"_id\": \"a$i\"}";
         let found = check("T005", body);
         let todo = &found.iter().find(|f| f.what.starts_with("`_id`")).expect("a finding").todo;
-        let said = "settle on object for `_id` and write the 18 odd documents anew: `_id` cannot be changed in place";
+        let said = "choose object for `_id`; an `_id` cannot be changed, so insert the 18 other documents again with a new one";
         assert_eq!(todo, said);
         // Elsewhere an object around a number is the odd one, and an empty text may become null.
         let other = check("T005", &body.replace("\"_id\"", "\"amount\""));
         assert!(!other[0].todo.contains("settle on object"), "{}", other[0].todo);
         let empty = check("T005", "x9 {\"_id\": $i}\n{\"_id\": \"\"}");
-        assert!(empty[0].todo.ends_with("cannot be changed in place"), "{}", empty[0].todo);
+        assert!(empty[0].todo.contains("an `_id` cannot be changed"), "{}", empty[0].todo);
     }
 }

@@ -96,13 +96,13 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
     for (mix, advice) in [
         (
             Mix::WholeDoubles,
-            "doubles without a fraction, from a shell or driver that knows no integers: convert them to int or long",
+            "doubles without a fraction, as written by the shell and by some drivers: convert them to int or long",
         ),
         (
             Mix::Fractions,
-            "doubles with fractions among integers: let a validator accept int, long and double, or write doubles throughout",
+            "doubles with fractions and integers: accept int, long and double in the validator, or always write doubles",
         ),
-        (Mix::Decimals, "decimals among other numbers: write decimals throughout"),
+        (Mix::Decimals, "decimals and other numbers: always write decimals"),
     ] {
         if of(mix) > 0 {
             parts.push(format!(
@@ -124,7 +124,7 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
                 if found.len() == 1 { "1 field holds".to_owned() } else { format!("{} fields hold", found.len()) },
                 text::paths(&paths, 5)
             ),
-            "queries compare them well, but a validator for one type refuses the others and typed readers trip",
+            "queries compare number types correctly, but a validator for one type rejects the others, and readers in typed languages can fail",
             parts.join("; "),
             profile.seen(),
         )

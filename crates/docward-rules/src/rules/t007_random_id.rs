@@ -84,7 +84,7 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
     };
     let saved = ((width - 12.0).max(0.0) * documents as f64) as u64;
     let order = if id.pairs >= cx.count(&MIN_PAIRS) {
-        format!(", {} of neighbours rise", text::percent(id.rising))
+        format!("; {} of neighbouring ids are in increasing order", text::percent(id.rising))
     } else {
         String::new()
     };
@@ -94,14 +94,14 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
             "`_id` holds {said} in {}{order}",
             text::part(id.count, id.field.count, "document")
         ),
-        "every insert lands on a random page of the index, which reads, splits and writes it once it outgrows the cache",
+        "every insert goes to a random page of the index; once the index outgrows the cache, the server must read and split these pages on disk",
         format!(
-            "give new documents an ObjectId, or a UUID of version 7 as binary; where nothing outside uses the old value, an ObjectId in its place saves {} in documents and as much in the index, and where something does, keep the value in a field with a unique index, which saves no bytes; {}",
+            "give new documents an ObjectId, or a UUIDv7 as binary; an ObjectId saves {} in documents and as much in the index, unless other systems use the old value: then keep it in a field with a unique index; {}",
             text::bytes(saved),
             if hashed {
-                "the hashed shard key spreads rising ids as well"
+                "the hashed shard key distributes increasing ids as well"
             } else {
-                "should it be sharded, hash the key: rising ids spread as well"
+                "if you shard the collection, use a hashed key, which distributes increasing ids"
             }
         ),
         profile.seen().showing(id.count),
@@ -131,7 +131,7 @@ fn wording(id: &Id<'_>) -> Option<&'static str> {
         IdKind::RandomUuidText => "random UUIDs as text",
         IdKind::RandomUuidBinary => "random UUIDs as binary",
         IdKind::Digest => "hexadecimal digests as text",
-        IdKind::RandomText => "text without meaning",
+        IdKind::RandomText => "random-looking text",
         _ => return None,
     })
 }
@@ -161,7 +161,11 @@ mod tests {
     #[test]
     fn dm_09_3_the_share_of_rising_neighbours_is_measured() {
         let found = check("T007", "x300 {\"_id\": \"$uuid\"}");
-        assert!(found[0].what.contains("of neighbours rise"), "{}", found[0].what);
+        assert!(
+            found[0].what.contains("of neighbouring ids are in increasing order"),
+            "{}",
+            found[0].what
+        );
     }
 
     #[test]

@@ -89,16 +89,16 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
     let mut draft = Draft::new(
         Subject::Field(collection.namespace.clone(), id.field.path.clone()),
         format!(
-            "{} of {} neighbouring `_id`s rise, {} would make them increasing",
+            "{} of {} pairs of neighbouring `_id`s are in increasing order (ids count as increasing from {})",
             text::percent(id.rising),
             text::count(id.pairs),
             text::percent(cx.limit(&RISING))
         ),
-        "ids that rise are appended to their index, others are inserted all over it",
+        "increasing ids are appended at the end of their index; others are inserted at random places in it",
         if natural {
-            "keep the natural key if queries ask for it; else move it to a field with a unique index and let `_id` be an ObjectId; the order in which documents are stored counts as that of insertion".to_owned()
+            "keep the natural key if queries use it; otherwise move it to a field with a unique index and use an ObjectId as `_id`; Docward assumes that the stored order is the order of insertion".to_owned()
         } else {
-            "take new ids from ObjectId, a sequence or UUID version 7; the order in which documents are stored counts as that of insertion, so leave it if they were sorted since".to_owned()
+            "use ObjectIds, a sequence or UUIDv7 for new ids; Docward assumes that the stored order is the order of insertion, so ignore this if documents were sorted later".to_owned()
         },
         profile.seen(),
     )

@@ -53,8 +53,8 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
         return;
     }
     let order = match id.order {
-        Order::Rising => " that rise",
-        Order::Falling => " that fall",
+        Order::Rising => " in increasing order",
+        Order::Falling => " in decreasing order",
         Order::Random | Order::Loose | Order::Unknown => "",
     };
     let (what, todo) = match id.kind {
@@ -66,34 +66,36 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
         | IdKind::Mixed => return,
         IdKind::OrderedUuid | IdKind::Ulid if id.field.text.is_some() => (
             "time-ordered ids as text",
-            "keep them, and store them as binary (16 bytes) in new collections: the text takes twice that and more",
+            "keep them; in new collections, store them as binary (16 bytes), which takes less than half the space",
         ),
         IdKind::OrderedUuid | IdKind::Ulid => {
             ("time-ordered UUIDs", "keep them and record the reason")
         }
         IdKind::ObjectIdText => (
             "ObjectIds as text",
-            "store them as ObjectId in new documents: 12 bytes in place of 29, here, in the index and in every reference",
+            "store them as ObjectId in new documents: 12 bytes instead of 29 in the document, the index and every reference",
         ),
         IdKind::Number => (
             "numbers",
-            "keep them while one place hands them out in rising order, and record the reason",
+            "keep them while one component assigns them in increasing order, and record the reason",
         ),
         IdKind::Digits => ("digits as text", "keep them and record the reason"),
         IdKind::Natural if ids::is_meaningless(id.field) => (
-            "strings without meaning",
-            "let new collections take ObjectIds: they rise, and take 12 bytes",
+            "random-looking strings",
+            "use ObjectIds in new collections: they increase and take 12 bytes",
         ),
         IdKind::Natural => (
             "strings",
-            "keep them if they are natural keys that never change, since `_id` cannot, and record the reason",
+            "keep them if they are natural keys that never change (an `_id` cannot be changed), and record the reason",
         ),
         IdKind::Compound => (
             "objects",
-            "keep the order of their fields fixed: `_id` compares field by field in order; a query on one part needs its own index",
+            "always write their fields in the same order, because MongoDB compares them in order; a query on one part needs its own index",
         ),
-        IdKind::Date => ("dates", "make sure that two documents can never have the same moment"),
-        IdKind::Binary => ("binaries", "keep them while they rise, and record the reason"),
+        IdKind::Date => {
+            ("dates", "make sure that no two documents can have the same date and time")
+        }
+        IdKind::Binary => ("binaries", "keep them while they increase, and record the reason"),
     };
     cx.report(
         Draft::new(
@@ -102,7 +104,7 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
                 "`_id` holds {what}{order}, not ObjectIds, in {}",
                 text::plural(documents, "document")
             ),
-            "a key of one's own must be kept unique and increasing by the program",
+            "the application must keep custom ids unique and increasing",
             todo,
             profile.seen().showing(documents),
         )
@@ -161,15 +163,15 @@ mod tests {
     fn one_document_or_many_the_sentence_holds() {
         let found = check("T009", "x300 {\"_id\": {\"a\": $i}}");
         assert!(
-            found[0]
-                .what
-                .contains("`_id` holds objects that rise, not ObjectIds, in 300 documents"),
+            found[0].what.contains(
+                "`_id` holds objects in increasing order, not ObjectIds, in 300 documents"
+            ),
             "{}",
             found[0].what
         );
         let found = check("T009", "x300 {\"_id\": $i}");
         assert!(
-            found[0].what.contains("holds numbers that rise, not ObjectIds"),
+            found[0].what.contains("holds numbers in increasing order, not ObjectIds"),
             "{}",
             found[0].what
         );

@@ -69,7 +69,7 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
             (cases.colliding >= min && !token).then(|| draft(collection, profile, field, cases))
         })
         .collect();
-    fold::report(cx, &collection.namespace, drafts, "hold ids that differ in case only");
+    fold::report(cx, &collection.namespace, drafts, "hold ids that differ only in case");
 }
 
 /// Lower case, upper case or capitalised: written by a person. `aBcD12` is a token.
@@ -93,7 +93,7 @@ fn draft(
     // Where every value occurs once the field is a key, and the index can be unique.
     let key = field.distinct.values >= 0.99 * field.types.non_null() as f64;
     let index = if path.as_str() == "_id" {
-        "the index on `_id` takes the collation of the collection, so a program has to see to it"
+        "the index on `_id` uses the collection's collation, so the application must enforce this"
             .to_owned()
     } else {
         format!(
@@ -104,14 +104,14 @@ fn draft(
     let mut draft = Draft::new(
         Subject::Field(ns.clone(), path.clone()),
         format!(
-            "{} {}in `{path}` {} in several spellings that differ in case only",
+            "{} {}in `{path}` {} in several spellings that differ only in case",
             text::part(cases.colliding, cases.groups, "id"),
-            if cases.exact { "" } else { "looked at " },
+            if cases.exact { "" } else { "examined " },
             text::form(cases.colliding, "occurs", "occur")
         ),
-        "text compares byte by byte: a lookup by one spelling misses the other, and both pass a unique index",
+        "MongoDB compares text byte by byte: a query for one spelling misses the other, and a unique index accepts both",
         format!(
-            "decide for {} which spelling stays, write ids in lower case from then on; {index}",
+            "choose one spelling for {} and write all ids in lower case from now on; {index}",
             text::plural(cases.colliding, "id")
         ),
         profile.seen().estimated(!cases.exact),

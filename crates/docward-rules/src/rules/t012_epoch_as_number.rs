@@ -99,17 +99,17 @@ fn unit(field: &Field, earliest: f64, latest: f64) -> Option<Unit> {
 fn draft(collection: &Collection, profile: &Profile, field: &Field, unit: &Unit) -> Draft {
     let path = &field.path;
     let numbers = field.types.numbers();
-    let none = if unit.sentinel { "; leave the field out where it is 0 or -1" } else { "" };
+    let none = if unit.sentinel { "; omit the field where it is 0 or -1" } else { "" };
     let draft = Draft::new(
         Subject::Field(collection.namespace.clone(), path.clone()),
         format!(
-            "{} in `{path}` {} {} since 1970",
+            "{} in `{path}` {} ({} since 1970)",
             text::plural(numbers, "number"),
-            text::form(numbers, "counts", "count"),
+            text::form(numbers, "is a point in time", "are points in time"),
             unit.name
         ),
-        "expiry, date operators and time series need dates, and nothing says which unit the number has",
-        format!("store `{}` as Date, converting readers and writers together{none}", path.dotted()),
+        "TTL indexes, date operators and time series need dates, and a number does not show its unit",
+        format!("store `{}` as Date, and change readers and writers at the same time{none}", path.dotted()),
         profile.seen_in(field, numbers),
     )
     .data("numbers", numbers)
@@ -140,7 +140,7 @@ mod tests {
         assert_eq!(found[0].severity, Severity::Info);
         assert!(found[0].what.contains("milliseconds"), "{}", found[0].what);
         let found = check("T012", "{\"createdAt\": 1710498600}");
-        assert!(found[0].what.contains(" seconds"), "{}", found[0].what);
+        assert!(found[0].what.contains("(seconds since 1970)"), "{}", found[0].what);
     }
 
     #[test]

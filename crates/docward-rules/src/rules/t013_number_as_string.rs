@@ -161,12 +161,12 @@ fn draft(
             text::part(converting, numbers.strings, "string"),
             text::form(converting, "is a number", "are numbers")
         ),
-        "text compares letter by letter, so ranges and sorting go wrong and sums count strings as nothing",
+        "MongoDB compares text byte by byte, so ranges and sorting are wrong, and sums ignore strings",
         format!(
             "store `{}` as {name}; {}",
             path.dotted(),
             if rest == 0 {
-                "every one converts".to_owned()
+                "all values convert".to_owned()
             } else {
                 format!(
                     "{}, {}",

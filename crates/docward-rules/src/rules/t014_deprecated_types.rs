@@ -45,10 +45,10 @@ declare_rule! {
 }
 
 const DEPRECATED: [(BsonType, &str); 4] = [
-    (BsonType::Undefined, "unset undefined values"),
-    (BsonType::DbPointer, "replace DBPointers by the plain `_id` they point at"),
-    (BsonType::Symbol, "turn symbols into strings"),
-    (BsonType::JavascriptWithScope, "keep code in the program"),
+    (BsonType::Undefined, "remove fields with undefined values"),
+    (BsonType::DbPointer, "replace DBPointers with the `_id` that they refer to"),
+    (BsonType::Symbol, "convert symbols to strings"),
+    (BsonType::JavascriptWithScope, "move JavaScript code to the application"),
 ];
 
 fn check(collection: &Collection, cx: &mut Cx<'_>) {
@@ -86,7 +86,7 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
     let mut draft = Draft::new(
         Subject::Collection(collection.namespace.clone()),
         format!("deprecated types in {}: {}", text::paths(&paths, 5), said.join(", ")),
-        "drivers drop, convert or refuse such values, each in its own way",
+        "drivers treat such values differently: some drop, some convert and some reject them",
         advice.join("; "),
         profile.seen(),
     )

@@ -78,7 +78,8 @@ declare_rule! {
     check: Deployment(check),
 }
 
-const WHY: &str = "a double cannot hold most decimal fractions: sums drift by cents";
+const WHY: &str =
+    "a double cannot represent most decimal fractions exactly, so sums are off by cents";
 
 /// Money words that also count or measure other things. Other money words (`price`, `salary`) are money by themselves.
 const VAGUE: [&str; 7] = ["amount", "amounts", "balance", "balances", "total", "discount", "tax"];
@@ -231,8 +232,7 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
     for ((of, path), values) in fractions {
         let Some(first) = values.first() else { continue };
         let what = format!("`{path}` of `{of}` is written as a floating-point number");
-        let todo =
-            "write a decimal (`Decimal128`), or whole minor units, and convert what is stored";
+        let todo = "write a `Decimal128`, or whole minor units, and convert the stored values";
         let others = values.iter().skip(1).map(|value| value.place.location.clone());
         let draft = code::draft(evidence, &first.place, &format!("{of} {path}"), what, WHY, todo);
         cx.report(draft.data("path", path).locations(others));
@@ -258,7 +258,7 @@ fn draft(
         fields,
         &format!("{what}{more}"),
         WHY,
-        "declare a decimal, or whole minor units in a long, and convert what is stored",
+        "declare a `Decimal128`, or a long with whole minor units, and convert the stored values",
     );
     if certainty == Certainty::Likely { draft.pedantic() } else { draft }
 }

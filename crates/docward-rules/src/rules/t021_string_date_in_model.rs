@@ -74,7 +74,7 @@ declare_rule! {
     check: Deployment(check),
 }
 
-const WHY: &str = "text sorts and compares only while everybody writes one form; date operators and TTL indexes do not work on it";
+const WHY: &str = "text sorts correctly only if all writers use one form; date operators and TTL indexes do not work on it";
 
 const EXCEPTIONS: &[Exception] = &[
     Exception {
@@ -130,8 +130,8 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
     });
     for ((of, path), values) in texts {
         let Some(first) = values.first() else { continue };
-        let what = format!("`{path}` of `{of}` is a point in time written as text");
-        let todo = "write a date, and convert what is stored with $toDate";
+        let what = format!("`{path}` of `{of}` is a point in time stored as text");
+        let todo = "write a date, and convert stored values with $toDate";
         let others = values.iter().skip(1).map(|value| value.place.location.clone());
         let draft = code::draft(evidence, &first.place, &format!("{of} {path}"), what, WHY, todo);
         cx.report(draft.data("path", path).locations(others));
@@ -140,10 +140,10 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
 
 fn draft(evidence: &Evidence, fields: &[&DeclaredField], certainty: Certainty) -> Draft {
     let what = match fields.len() {
-        1 => "is a point in time kept as text",
-        _ => "are points in time kept as text",
+        1 => "is a point in time stored as text",
+        _ => "are points in time stored as text",
     };
-    let todo = "declare a date, and convert what is stored with $toDate";
+    let todo = "declare a date, and convert stored values with $toDate";
     let draft = code::fields_draft(evidence, fields, what, WHY, todo);
     if certainty == Certainty::Likely { draft.pedantic() } else { draft }
 }

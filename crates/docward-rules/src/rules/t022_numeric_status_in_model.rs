@@ -57,9 +57,9 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
         let draft = code::fields_draft(
             evidence,
             &[field],
-            "is a state kept as a number",
-            "nobody can read the numbers, and when the list changes old documents change their meaning",
-            "use words, and convert what is stored",
+            "is a state stored as a number",
+            "the numbers are not readable, and if the list changes, stored numbers change their meaning",
+            "use words, and convert the stored values",
         );
         let is_idle = code::is_never_run(evidence, &field.place);
         cx.report(if is_idle { draft.severity(Severity::Info) } else { draft });

@@ -83,7 +83,7 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
         let others = match told_for_all {
             Some(first) if std::ptr::eq(*first, field) => {
                 let more = text::plural(kinds.len() as u64 - 1, "more model or collection");
-                format!(", and so are those of {more}")
+                format!("; the same holds for {more}")
             }
             Some(_) => continue,
             None => String::new(),
@@ -97,8 +97,8 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
             &field.place,
             &field.model,
             format!("the `_id`{of} is random (`{made_by}`){others}"),
-            "new keys land all over the index: pages split and writes slow down as data grows",
-            "leave _id to the driver, or use an id that rises (UUIDv7, ULID) kept as binary; keep the random one in a field of its own",
+            "new keys go to random places of the index: pages split, and writes get slower as data grows",
+            "let the driver create `_id`, or use an increasing id (UUIDv7, ULID) stored as binary; move the random id to a separate field",
         );
         cx.report(draft.severity(severity));
     }
@@ -217,7 +217,7 @@ mod tests {
         assert_eq!(found(&["Order", "Player"]).len(), 2);
         let habit = found(&["Brand", "Order", "Player", "Visit"]);
         assert_eq!(habit.len(), 1);
-        assert!(habit[0].what.contains("`Order`") && habit[0].what.contains("of 2 more"));
+        assert!(habit[0].what.contains("`Order`") && habit[0].what.contains("for 2 more"));
     }
 
     #[test]

@@ -111,11 +111,11 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
             let refused: u64 = p.refused.iter().map(|(_, n)| n).sum();
             let read = collection.profile.as_ref().map_or(0, |profile| profile.documents);
             let clean = if refused == 0 {
-                "every document read meets it".to_owned()
+                "every document read passes it".to_owned()
             } else {
                 let names: Vec<_> = p.refused.iter().map(|(name, _)| name.as_str()).collect();
                 let refuses = format!(
-                    "{} not meet it because of {}",
+                    "{} not pass it because of {}",
                     text::form(refused, "does", "do"),
                     text::list(&names, 3)
                 );
@@ -123,13 +123,13 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
                 let up_to = if names.len() > 1 { "up to " } else { "" };
                 if read < documents {
                     format!(
-                        "{up_to}{} of the {} read {refuses}; such documents must be cleaned first",
+                        "{up_to}{} of the {} read {refuses}; repair such documents first",
                         text::count(refused),
                         text::count(read)
                     )
                 } else {
                     format!(
-                        "{up_to}{} {refuses} and must be cleaned first",
+                        "{up_to}{} {refuses}: repair them first",
                         text::plural(refused, "document")
                     )
                 }
@@ -140,7 +140,7 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
                 String::new()
             } else {
                 format!(
-                    "; {} the stored and the target type: remove the stored type when the values are converted",
+                    "; {} the stored and the target type: remove the stored type after you convert the values",
                     if converted.len() == 1 {
                         format!("`{}` admits", converted[0])
                     } else {
@@ -149,12 +149,12 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
                 )
             };
             format!(
-                "start from the skeleton ({} required, {} typed; {clean}), apply it with action `warn`, and raise it to `error` when the log stays silent{later}",
+                "apply the proposed skeleton ({} required, {} typed; {clean}) with action `warn`, and set `error` when the log shows no more violations{later}",
                 text::plural(p.required.len() as u64, "field"),
                 text::count(p.typed as u64)
             )
         }
-        None if has_no_names => "there is no name to describe: the names of its fields are data, or differ with every document; store them as values first (`[{k, v}]` in an array, see D010), then describe that in a `$jsonSchema`".to_owned(),
+        None if has_no_names => "the field names are data or differ in every document: first store them as values (`[{k, v}]` in an array, see D010), then describe the array in a `$jsonSchema`".to_owned(),
         None => "describe required fields, types and formats in a `$jsonSchema` and apply it with collMod".to_owned(),
     };
     let mut draft = Draft::new(
@@ -164,7 +164,7 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
         } else {
             format!("{core} has no validator")
         },
-        "without a validator any client can store any type under any name",
+        "without a validator, any client can store any type in any field",
         todo,
         seen,
     )
@@ -211,19 +211,19 @@ fn report_expression(
 ) {
     let (what, todo) = match held {
         Held::Some => (
-            "has a `$jsonSchema` that documents can do without: they pass by another branch of its validator",
-            "when the last document meets the schema, leave the other branches out; until then give them a `$jsonSchema` of their own",
+            "has a `$jsonSchema` that documents can bypass through another branch of its validator",
+            "remove the other branches when all documents match the schema; until then, add a `$jsonSchema` to each of them",
         ),
         _ => (
-            "is validated by query operators, without a `$jsonSchema`",
-            "keep the conditions and add a `$jsonSchema` beside them in the same validator",
+            "has a validator of query operators, without a `$jsonSchema`",
+            "keep the conditions and add a `$jsonSchema` to the same validator",
         ),
     };
     cx.report(
         Draft::new(
             Subject::Collection(collection.namespace.clone()),
             format!("{core} {what}"),
-            "query operators check single conditions; a schema says which fields there are and of what type",
+            "query operators check single conditions; a schema also describes which fields exist and their types",
             todo,
             seen(collection),
         )
@@ -266,13 +266,13 @@ x1500 {"_id": $i, "userName": "li", "age": NumberLong(31), "score": 2, "nick": n
         assert!(!command.contains("nick"), "{command}");
         assert!(
             found[0].todo.contains(
-                "; 1 document does not meet it because of `userName` and must be cleaned first)"
+                "; 1 document does not pass it because of `userName`: repair them first)"
             ),
             "{}",
             found[0].todo
         );
         let sampled = check_sampled("V001", body, 120_000);
-        let told = "1 of the 3,001 read does not meet it because of `userName`; such documents must be cleaned first";
+        let told = "1 of the 3,001 read does not pass it because of `userName`; repair such documents first";
         assert!(sampled[0].todo.contains(told), "{}", sampled[0].todo);
         // That there is no validator the catalogue says, whatever was read.
         assert_eq!(sampled[0].seen, Seen::all(1, Unit::Collections));
@@ -329,7 +329,7 @@ x1500 {"_id": $i, "userName": "li", "age": NumberLong(31), "score": 2, "nick": n
         ] {
             let found = of(&open);
             assert_eq!(found[0].severity, Severity::Info, "{open}");
-            assert!(found[0].what.contains("documents can do without"), "{}", found[0].what);
+            assert!(found[0].what.contains("documents can bypass"), "{}", found[0].what);
         }
         let plain = of(r#"{"$or": [{"age": {"$gt": 1}}, {"legacy": true}]}"#);
         assert!(plain[0].what.ends_with("without a `$jsonSchema`"), "{}", plain[0].what);
@@ -346,7 +346,11 @@ x1500 {"_id": $i, "userName": "li", "age": NumberLong(31), "score": 2, "nick": n
         let found = check("V001", &format!("@ db_shop.t_users\n{documents}"));
         assert_eq!(found.len(), 1);
         assert_eq!(found[0].fix, None, "{:?}", found[0].fix);
-        assert!(found[0].todo.contains("there is no name to describe"), "{}", found[0].todo);
+        assert!(
+            found[0].todo.contains("the field names are data or differ in every document"),
+            "{}",
+            found[0].todo
+        );
         assert!(found[0].todo.contains("D010"), "{}", found[0].todo);
     }
 

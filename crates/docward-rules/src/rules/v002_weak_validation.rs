@@ -62,7 +62,7 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
         return;
     }
     let setting = if off { "`validationLevel: \"off\"`" } else { "`validationAction: \"warn\"`" };
-    let effect = if off { "checks nothing" } else { "logs a breach and stores the document" };
+    let effect = if off { "checks nothing" } else { "only logs invalid documents and stores them" };
     let breaches = collection
         .profile
         .as_ref()
@@ -75,7 +75,7 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
         .as_ref()
         .is_some_and(|p| p.documents >= p.total && !p.fields_capped && unchecked.is_empty());
     let count_first = format!(
-        "count breaches first with `{}.countDocuments({{$nor: [validator]}})`, and set level `strict` and action `error` only at zero",
+        "count invalid documents with `{}.countDocuments({{$nor: [validator]}})`; if there are none, set level `strict` and action `error`",
         shell::collection(ns)
     );
     let by_server = collection.stats.and_then(|stats| stats.invalid);
@@ -83,29 +83,29 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
         _ if by_server == Some(0) => (
             ValidationLevel::Strict,
             false,
-            "the server counts no document that breaks the validator: set level `strict` and action `error`".to_owned(),
+            "the server counts no invalid documents: set level `strict` and action `error`".to_owned(),
         ),
         _ if by_server.is_some() => (
             ValidationLevel::Moderate,
             false,
             format!(
-                "set level `moderate` and action `error` so that new documents are checked, clean the {} that the server counts as breaking it, then go to `strict`",
+                "set level `moderate` and action `error` to check new documents, repair the {} documents that the server counts as invalid, then set `strict`",
                 text::count(by_server.unwrap_or(0))
             ),
         ),
         Some(found) if found.is_empty() && whole => (
             ValidationLevel::Strict,
             false,
-            "the documents read break no required field, type or array length, and the validator asks for nothing else: set level `strict` and action `error`".to_owned(),
+            "all documents pass the required fields, types and array lengths, and the validator has no other conditions: set level `strict` and action `error`".to_owned(),
         ),
         Some(found) if found.is_empty() => {
             let names: Vec<_> = unchecked.iter().collect();
             let rest = if names.is_empty() {
-                "not all documents were read".to_owned()
+                "Docward did not read all documents".to_owned()
             } else {
-                format!("{} cannot be settled without the server", text::list(&names, 5))
+                format!("only the server can evaluate {}", text::list(&names, 5))
             };
-            (ValidationLevel::Strict, true, format!("no breach shows in the documents read, but {rest}: {count_first}"))
+            (ValidationLevel::Strict, true, format!("Docward found no invalid documents, but {rest}: {count_first}"))
         }
         Some(found) => {
             let worst: u64 = found.iter().map(|b| b.count).max().unwrap_or(0);
@@ -114,7 +114,7 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
                 ValidationLevel::Moderate,
                 false,
                 format!(
-                    "set level `moderate` and action `error` so that new documents are checked, clean the old ones ({bound} {} break one demand), then go to `strict`",
+                    "set level `moderate` and action `error` to check new documents, repair the old ones ({bound} {} break one condition), then set `strict`",
                     text::count(worst)
                 ),
             )
@@ -125,7 +125,7 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
     let mut draft = Draft::new(
         Subject::Collection(ns.clone()),
         format!("the validator has {setting} and {effect}"),
-        "wrong documents keep coming in although the rules are written down",
+        "clients can still store invalid documents, although the collection has a validator",
         todo,
         collection.profile.as_ref().map_or_else(|| Seen::all(1, Unit::Collections), |p| p.seen()),
     )
@@ -198,13 +198,17 @@ mod tests {
     #[test]
     fn dm_11_2_only_what_was_checked_is_claimed() {
         let plain = with("strict", "warn", r#"{"_id": 1, "sku": "a"}"#);
-        assert!(plain[0].todo.contains("asks for nothing else"), "{}", plain[0].todo);
+        assert!(plain[0].todo.contains("has no other conditions"), "{}", plain[0].todo);
         let found = check(
             "V002",
             r#"options {"validator": {"$jsonSchema": {"properties": {"note": {"bsonType": "string", "pattern": "^x"}}}}, "validationAction": "warn"}
 {"_id": 1, "note": "y"}"#,
         );
-        assert!(found[0].todo.contains("`pattern` cannot be settled"), "{}", found[0].todo);
+        assert!(
+            found[0].todo.contains("only the server can evaluate `pattern`"),
+            "{}",
+            found[0].todo
+        );
         assert!(found[0].todo.contains("countDocuments({$nor: [validator]})"), "{}", found[0].todo);
         assert!(found[0].fix.as_ref().unwrap().command().starts_with("if ("));
     }

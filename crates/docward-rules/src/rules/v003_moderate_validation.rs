@@ -66,18 +66,18 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
     let (found, todo) = match (&breaches, judged) {
         (Some(found), Some(profile)) if found.is_empty() => (
             format!("none of {} read breaks a required field, type or length", text::plural(profile.documents, "document")),
-            "nothing seems left to be lenient about: confirm with the query in the fix and set level `strict`".to_owned(),
+            "no document seems to need level `moderate`: confirm this with the query in the fix, then set level `strict`".to_owned(),
         ),
         (Some(_), _) => (
             format!(
-                "{} {} one of its demands",
+                "{} {} one of its conditions",
                 text::plural(worst, "stored value"),
                 text::form(worst, "breaks", "break")
             ),
             "repair the invalid documents, then set level `strict`".to_owned(),
         ),
         _ => (
-            "how many stored documents break it is not known".to_owned(),
+            "Docward does not know how many stored documents break it".to_owned(),
             "count the invalid documents with the query in the fix, repair them, then set level `strict`".to_owned(),
         ),
     };
@@ -85,7 +85,7 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
         Draft::new(
             Subject::Collection(ns.clone()),
             format!("the validator is at level `moderate`: {found}"),
-            "updates of documents that are invalid already pass unchecked, so they stay invalid",
+            "the server does not check updates of documents that are already invalid, so they stay invalid",
             todo,
             judged.map_or_else(|| Seen::all(1, Unit::Collections), |p| p.seen()),
         )

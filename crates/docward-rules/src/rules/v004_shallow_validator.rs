@@ -119,7 +119,7 @@ fn asks_nothing(schema: &Value) -> bool {
     })
 }
 
-const PASSES: &str = "the collection counts as validated, yet wrong types and missing fields pass";
+const PASSES: &str = "the collection has a validator, but wrong types and missing fields pass it";
 
 fn check(collection: &Collection, cx: &mut Cx<'_>) {
     let Some(validator) = collection.options.as_ref().and_then(|o| o.validator.as_ref()) else {
@@ -147,11 +147,11 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
         report(
             collection,
             match accepts_all {
-                true => "the validator names no field: it accepts any document".to_owned(),
-                false => "the validator requires no field and gives none a type".to_owned(),
+                true => "the validator describes no fields, so it accepts any document".to_owned(),
+                false => "the validator requires no field and declares no types".to_owned(),
             },
             PASSES,
-            "list the required fields, a `bsonType` for each, and a pattern or length where the text has a form".to_owned(),
+            "list the required fields, add a `bsonType` to each, and add a pattern or length to text fields with a fixed form".to_owned(),
             [0.0; 3],
             cx,
         );
@@ -198,12 +198,12 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
             text::part(typed, fields.len() as u64, "field"),
             text::form_of(typed, fields.len() as u64, "has", "have")
         ));
-        steps.push(format!("give a `bsonType` to {}", text::list(&untyped, 5)));
+        steps.push(format!("add a `bsonType` to {}", text::list(&untyped, 5)));
     }
     if shares[2] < cx.limit(&MIN_FORMAT) {
         let bound = (formed.len() - unformed.len()) as u64;
         faults.push(format!(
-            "{} with a form {} a pattern or length",
+            "{} with a fixed form {} a pattern or length",
             text::part(bound, formed.len() as u64, "text field"),
             text::form_of(bound, formed.len() as u64, "has", "have")
         ));
@@ -213,17 +213,23 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
             .filter_map(|f| form(f).map(|form| format!("`{}` ({form})", f.name)))
             .take(5)
             .collect();
-        steps.push(format!("give a pattern or length to {}", forms.join(", ")));
+        steps.push(format!("add a pattern or length to {}", forms.join(", ")));
     }
     if !faults.is_empty() {
         report(
             collection,
             match shares[0] < cx.limit(&MIN_REQUIRED) || shares[1] < cx.limit(&MIN_TYPED) {
                 true => {
-                    format!("the validator leaves most of the document open: {}", faults.join("; "))
+                    format!(
+                        "the validator does not check most of the document: {}",
+                        faults.join("; ")
+                    )
                 }
                 false => {
-                    format!("the validator leaves the form of texts open: {}", faults.join("; "))
+                    format!(
+                        "the validator does not check the form of text fields: {}",
+                        faults.join("; ")
+                    )
                 }
             },
             PASSES,

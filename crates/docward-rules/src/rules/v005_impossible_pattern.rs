@@ -94,17 +94,17 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
         };
         let doubled = pattern.contains("\\\\");
         let cause = if doubled {
-            "; it demands a literal backslash, which points to a doubled escape"
+            "; it requires a literal backslash, which suggests a doubled escape"
         } else {
             ""
         };
         let todo = if doubled {
             format!(
-                "write `{}` in the schema (with each backslash doubled inside a string literal), and test it on real values",
+                "use `{}` in the schema (double each backslash only inside a string literal), and test it on real values",
                 pattern.replace("\\\\", "\\")
             )
         } else {
-            "correct the pattern and test it on real values before the validator refuses writes"
+            "correct the pattern, and test it on real values before you apply the validator"
                 .to_owned()
         };
         let seen = collection
@@ -119,7 +119,7 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
                     "none of {tried} tried matches the pattern of `{}`{cause}: `{pattern}`",
                     demand.path
                 ),
-                "every write of a good value is refused, or the validator is switched off and checks nothing",
+                "the validator rejects writes of correct values, or it is off and checks nothing",
                 todo,
                 seen,
             )
@@ -140,9 +140,9 @@ fn report_broken(collection: &Collection, path: &str, pattern: &str, fault: &str
     cx.report(
         Draft::new(
             Subject::Field(collection.namespace.clone(), docward_model::FieldPath::new(path)),
-            format!("the pattern `{pattern}` of `{path}` is no regular expression: it has {fault}"),
-            "the server refuses a schema with such a pattern, so the validator cannot be set or restored",
-            "correct the pattern and test it on real values before the validator refuses writes",
+            format!("the pattern `{pattern}` of `{path}` is not a valid regular expression: it has {fault}"),
+            "the server rejects a schema with such a pattern, so you cannot set or restore the validator",
+            "correct the pattern, and test it on real values before you apply the validator",
             seen,
         )
         .data("pattern", pattern)
@@ -360,7 +360,7 @@ mod tests {
             let found = with(bad, USERS);
             assert_eq!(found.len(), 1, "{bad}");
             assert_eq!(found[0].severity, Severity::Error);
-            assert!(found[0].what.contains("no regular expression"), "{}", found[0].what);
+            assert!(found[0].what.contains("not a valid regular expression"), "{}", found[0].what);
         }
         for pcre in [
             r"^(?=.*@)a\\(",

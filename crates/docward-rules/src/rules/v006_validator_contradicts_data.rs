@@ -121,25 +121,22 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
     let only_warns = options.validation_action == ValidationAction::Warn;
     let moderate = options.validation_level == ValidationLevel::Moderate;
     let (why, severity) = if only_warns {
-        (
-            "each write of such a document is logged as a breach and stored all the same",
-            Severity::Info,
-        )
+        ("the server logs each write of such a document as invalid, but stores it", Severity::Info)
     } else if moderate {
         (
-            "level `moderate` lets these documents be updated and stay invalid; at `strict` every update of them would be refused",
+            "level `moderate` allows updates that leave these documents invalid; level `strict` would reject every update of them",
             Severity::Warn,
         )
     } else {
         (
-            "the server refuses the next update of each such document, whatever it changes",
+            "the server rejects the next update of each of these documents, whatever it changes",
             Severity::Error,
         )
     };
     let cautious = if moderate || only_warns {
-        "repair them before the level is raised"
+        "repair them before you raise the level"
     } else {
-        "repair them, or set level `moderate` until they are"
+        "repair them, or set level `moderate` until they are repaired"
     };
     let none = unmet(&found, profile);
     let free = free_texts(&found, profile);
@@ -148,7 +145,7 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
     } else {
         // The longest text of today is no limit: no figure is taken from the data.
         format!(
-            "; set `maxLength` of {} by what the field is for, or leave it out: free text has no length of its own",
+            "; for {}, choose `maxLength` by the purpose of the field, or omit it, because free text has no natural length",
             text::paths(&free, 3)
         )
     };
@@ -157,7 +154,7 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
             Subject::Collection(collection.namespace.clone()),
             match counted {
                 Some(invalid) => format!(
-                    "{} of {} stored documents {} the validator, as the server counts{}{}{more}",
+                    "{} of {} stored documents {} the validator (counted by the server){}{}{more}",
                     text::count(invalid),
                     text::count(profile.total.max(invalid)),
                     text::form_of(invalid, profile.total.max(invalid), "breaks", "break"),
@@ -174,7 +171,7 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
             },
             why,
             format!(
-                "{none}list the documents with the query below{} and {cautious}, or widen the schema where the data is right{lengths}",
+                "{none}list the documents with the query in the fix{} and {cautious}, or extend the schema where the data is correct{lengths}",
                 match (counted, found.first()) {
                     (None, Some(worst)) => format!(
                         " (at least {} of {})",
@@ -241,7 +238,7 @@ fn unmet(found: &[Breach], profile: &Profile) -> String {
     paths.dedup();
     let meant = if meant.is_empty() { String::new() } else { format!(" ({})", meant.join("; ")) };
     format!(
-        "see first whether the schema is wrong about {}, where no stored value meets it{meant}; then ",
+        "first check whether the schema is wrong about {}, for which no stored value passes{meant}; then ",
         text::paths(&paths, 3)
     )
 }
@@ -276,7 +273,7 @@ mod tests {
         assert_eq!(found.len(), 1);
         assert_eq!(found[0].severity, Severity::Error);
         assert!(
-            found[0].what.contains("`email` is required but absent in 2 of 100"),
+            found[0].what.contains("`email` is required but missing in 2 of 100"),
             "{}",
             found[0].what
         );
@@ -298,7 +295,7 @@ mod tests {
             found[0].what
         );
         assert!(
-            found[0].what.contains("`items[].sku` is required but absent in 1 of 2"),
+            found[0].what.contains("`items[].sku` is required but missing in 1 of 2"),
             "{}",
             found[0].what
         );
@@ -333,7 +330,7 @@ mod tests {
     fn dm_11_6_enumerations_are_compared() {
         let body = "x8 {\"_id\": $i, \"a\": \"on\"}\nx2 {\"_id\": $i, \"a\": \"gone\"}";
         let found = property(r#"{"enum": ["on", "off"]}"#, body);
-        assert!(found[0].what.contains("lists in 2 of 10"), "{}", found[0].what);
+        assert!(found[0].what.contains("in its `enum` in 2 of 10"), "{}", found[0].what);
         assert!(!found[0].what.contains("gone"), "values stay out of the message");
         assert!(property(r#"{"enum": ["on", "off", "gone"]}"#, body).is_empty());
         assert!(property(r#"{"enum": [1, "on"]}"#, body).is_empty(), "not compared");
@@ -406,7 +403,7 @@ mod tests {
                 .is_empty()
         );
         let found = closed(r#""properties": {"_id": {}}"#, body);
-        assert!(found[0].what.contains("`a` is not among"), "{}", found[0].what);
+        assert!(found[0].what.contains("`a` is not a property"), "{}", found[0].what);
     }
 
     #[test]
@@ -419,7 +416,7 @@ mod tests {
             found[0].what
         );
         assert!(
-            found[0].todo.starts_with("see first whether the schema is wrong about `a`"),
+            found[0].todo.starts_with("first check whether the schema is wrong about `a`"),
             "{}",
             found[0].todo
         );
@@ -453,7 +450,10 @@ mod tests {
     fn dm_11_6_no_length_is_made_up_for_free_text() {
         let long = "x50 {\"_id\": $i, \"a\": \"v$i $pad(90)\"}";
         let found = property(r#"{"maxLength": 20}"#, long);
-        assert!(found[0].todo.contains("`maxLength` of `a` by what the field is for"), "{found:?}");
+        assert!(
+            found[0].todo.contains("for `a`, choose `maxLength` by the purpose of the field"),
+            "{found:?}"
+        );
         let figures = |n: &str| found[0].todo.contains(n);
         assert!(!figures("92") && !figures("93") && !figures("100"), "{}", found[0].todo);
         let ids = "x300 {\"_id\": $i, \"a\": \"$uuid\"}";

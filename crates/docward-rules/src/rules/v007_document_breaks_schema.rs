@@ -75,8 +75,8 @@ fn of_breach(collection: &Collection, checked: &Checked, breach: &CheckedBreach)
         (Subject::Field(namespace, FieldPath::new(&breach.path)), format!(" of `{}`", breach.path))
     };
     let what = match breach.keyword.as_str() {
-        "required" => format!("`{}` is required and absent", breach.path),
-        keyword => format!("`{keyword}`{at} is broken"),
+        "required" => format!("required field `{}` is missing", breach.path),
+        keyword => format!("constraint `{keyword}`{at} is broken"),
     };
     let opaque: Vec<&str> =
         breach.ids.iter().filter(|id| id.is_opaque).map(|id| id.text.as_str()).collect();
@@ -90,8 +90,8 @@ fn of_breach(collection: &Collection, checked: &Checked, breach: &CheckedBreach)
             "{what} in {at_least}{}{listed}",
             text::part(breach.documents, checked.documents, "document")
         ),
-        "as a validator at level `strict` the schema refuses every write of such a document",
-        "repair these documents, or widen the schema where they are right; `docward schema test SCHEMA DOCUMENT` tells what is wrong with one",
+        "if you apply the schema as a validator at level `strict`, the server rejects every write of such a document",
+        "repair these documents, or extend the schema where they are correct; `docward schema test SCHEMA DOCUMENT` explains one document",
         seen(checked),
     )
     .data("keyword", breach.keyword.as_str())
@@ -108,12 +108,12 @@ fn of_all(collection: &Collection, checked: &Checked) -> Draft {
     Draft::new(
         Subject::Collection(collection.namespace.clone()),
         format!(
-            "{} {} the schema, as the server counts",
+            "{} {} the schema (counted by the server)",
             text::part(checked.refused, checked.documents, "document"),
             text::form_of(checked.refused, checked.documents, "breaks", "break")
         ),
-        "as a validator at level `strict` the schema refuses every write of such a document",
-        "find them with {$nor: [the schema]} as a filter, and repair them or widen the schema",
+        "if you apply the schema as a validator at level `strict`, the server rejects every write of such a document",
+        "find them with the filter {$nor: [SCHEMA]}, and repair them or extend the schema",
         seen(checked),
     )
     .data("documents", checked.refused)
@@ -136,8 +136,8 @@ mod tests {
         assert_eq!(
             what,
             [
-                "`bsonType` of `price` is broken in 3 of 5 documents, the first with _id 0, 1, 2",
-                "`price` is required and absent in 1 of 5 documents",
+                "constraint `bsonType` of `price` is broken in 3 of 5 documents, the first with _id 0, 1, 2",
+                "required field `price` is missing in 1 of 5 documents",
             ]
         );
         assert_eq!(found[1].examples, ["_id \"a@b.cn\""]);

@@ -90,21 +90,23 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
             Gravity::Impossible => (
                 Severity::Error,
                 "impossible",
-                "every write of such a value is refused, or the validator is switched off and checks nothing",
+                "the validator rejects every write of such a value, or it is off and checks nothing",
             ),
             Gravity::Unreachable => (
                 Severity::Warn,
                 "unreachable",
-                "the validator does not check what it seems to: good values are refused, or bad ones pass",
+                "the validator does not check what it seems to check: it rejects correct values or accepts wrong ones",
             ),
-            Gravity::Idle => {
-                (Severity::Info, "idle", "it reads as if something were checked that is not")
-            }
+            Gravity::Idle => (
+                Severity::Info,
+                "idle",
+                "readers believe that the schema checks something, but it does not",
+            ),
         };
         let counted = invalid.take_if(|_| found.gravity == Gravity::Impossible);
         let told = counted.map_or_else(String::new, |invalid| {
             format!(
-                "; {} the validator, as the server counts",
+                "; {} the validator (counted by the server)",
                 text::verb(invalid, "stored document breaks", "stored documents break")
             )
         });
@@ -218,7 +220,7 @@ mod tests {
             })
         };
         let closed = &of(r#"{"additionalProperties": false, "properties": {"a": {}}}"#)[0];
-        let told = "; 1,000 stored documents break the validator, as the server counts";
+        let told = "; 1,000 stored documents break the validator (counted by the server)";
         assert!(closed.what.ends_with(told), "{}", closed.what);
         assert_eq!(closed.data.get("invalid"), Some(&DataValue::Int(1000)));
         // What passes otherwise is left to V006.

@@ -159,11 +159,11 @@ fn report_slip(
         Draft::new(
             Subject::Field(collection.namespace.clone(), FieldPath::new(path)),
             format!(
-                "the schema describes `{path}`, which {} has, and not `{near}`, which is stored",
+                "the schema describes `{path}`, which {} has, but not `{near}`, which documents have",
                 none_of(profile)
             ),
-            "what the schema says checks nothing under this name, and the stored field is not checked at all",
-            format!("write the name in the schema as it is stored: `{near}`"),
+            "the constraint has no effect under this name, and the server does not check the stored field",
+            format!("change the name in the schema to `{near}`"),
             profile.seen(),
         )
         .data("stored", near)
@@ -182,9 +182,9 @@ fn report_left_over(collection: &Collection, profile: &Profile, paths: &[String]
                 text::paths(paths, 5),
                 none_of(profile)
             ),
-            "a constraint on a field that nobody writes checks nothing: it is left over, or the name is not the one in use",
+            "a constraint on a field that does not exist checks nothing: it is obsolete, or its name is misspelled",
             format!(
-                "compare the {} with what the application writes, and drop what is left over",
+                "compare the {} with the fields that the application writes, and remove obsolete constraints",
                 text::form(n, "name", "names")
             ),
             profile.seen(),

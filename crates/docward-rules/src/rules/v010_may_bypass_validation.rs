@@ -133,15 +133,15 @@ fn report(
         Draft::new(
             Subject::Database(database.to_owned()),
             format!(
-                "{} {} in `{database}` and may bypass {} of {}: {}",
+                "{} {} to `{database}` and can bypass {} of {}: {}",
                 text::plural(n, "account"),
                 text::form(n, "writes", "write"),
                 text::form(names.len() as u64, "the validator", "the validators"),
                 text::list(&names, 3),
                 text::phrases(&who, 3)
             ),
-            "with `bypassDocumentValidation` a write stores what the validator refuses, and nothing tells of it",
-            "leave the application `readWrite` on the database, and do what needs more (collMod, restores) with an operator's account of its own",
+            "with `bypassDocumentValidation`, a write can store invalid documents, and no log shows it",
+            "give the application only `readWrite` on the database, and use a separate operator account for collMod and restores",
             Seen::all(users, Unit::Accounts),
         )
         .data("accounts", DataValue::List(found.iter().map(|b| DataValue::from(b.account.as_str())).collect()))
@@ -179,7 +179,7 @@ mod tests {
             let found = with("shop", &format!("{WRITE}, {role}"));
             assert_eq!(found.len(), 1, "{role}");
             assert_eq!(found[0].severity, Severity::Info, "S004 asks for the roles");
-            assert!(found[0].what.starts_with("1 account writes in `db_shop` and may bypass the validator of `t_order`: `shop` (by "), "{}", found[0].what);
+            assert!(found[0].what.starts_with("1 account writes to `db_shop` and can bypass the validator of `t_order`: `shop` (by "), "{}", found[0].what);
         }
         for roles in [
             WRITE.to_owned(),

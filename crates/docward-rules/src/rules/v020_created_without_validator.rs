@@ -58,9 +58,9 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
                 evidence,
                 &made.place,
                 &made.collection,
-                format!("{name} is created without a validator"),
-                "without one, types and names drift until a reader fails",
-                "give a $jsonSchema: `docward schema infer` reads one off documents, `docward schema import` off a model in code",
+                format!("the code creates {name} without a validator"),
+                "without a validator, types and names change over time until a reader fails",
+                "set a $jsonSchema: `docward schema infer` creates one from documents, `docward schema import` from a model in code",
             )
             // Whether it is core business, code does not say.
             .severity(Severity::Info),

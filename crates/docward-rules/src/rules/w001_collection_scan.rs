@@ -96,14 +96,14 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
             evidence,
             stats,
             format!(
-                "{} scanned the collection in {}, examining up to {} documents to return {} in all",
+                "{} scanned the collection in {}: up to {} documents examined per operation, {} returned in total",
                 workload::words(shape),
                 text::plural(stats.collection_scans, "operation"),
                 text::count(stats.most_scanned),
                 text::count(stats.returned),
             ),
             format!(
-                "the time grows with the collection ({} ms at most so far), and each scan pushes other data out of memory",
+                "the time grows with the collection (at most {} ms so far), and each scan evicts other data from the cache",
                 text::count(stats.millis.1)
             ),
         )
@@ -122,12 +122,12 @@ fn still_scanning(evidence: &Evidence, stats: &QueryStats) -> Draft {
         evidence,
         stats,
         format!(
-            "{} was scanning the collection in {} that had not ended, the longest after {} s",
+            "{} was still scanning the collection in {}, the longest for {} s",
             workload::words(&stats.shape),
             text::plural(running.collection_scans, "operation"),
             running.most_millis / 1000,
         ),
-        "the time grows with the collection, and each scan pushes other data out of memory",
+        "the time grows with the collection, and each scan evicts other data from the cache",
     )
     .data("runningScans", running.collection_scans)
     .severity(Severity::Info)
@@ -190,7 +190,7 @@ mod tests {
         let (todo, command) = with(
             r#"{"key": {"a": 1}, "name": "a_1", "partialFilterExpression": {"b": {"$exists": true}}}"#,
         );
-        assert!(todo.contains("a name of its own"), "{todo}");
+        assert!(todo.contains("the new index needs another name"), "{todo}");
         assert!(command.ends_with(r#"createIndex({a: 1}, {name: "a_1_all"})"#), "{command}");
         let body = r#"{"_id": 1, "a": 1}
             ran x5 {"command": {"find": "t_order_item", "filter": {"a": 1}}, "planSummary": "COLLSCAN", "docsExamined": 5000, "nreturned": 1}"#;
@@ -300,7 +300,7 @@ mod tests {
         let row = r#"running {"secs_running": 42, "microsecs_running": 42000000, "planSummary": "COLLSCAN", "command": {"find": "t_order_item", "filter": {"a": 1}}}"#;
         let found = check("W001", row);
         assert_eq!(found[0].severity, docward_model::Severity::Info);
-        assert!(found[0].what.contains("after 42 s"), "{}", found[0].what);
+        assert!(found[0].what.contains("for 42 s"), "{}", found[0].what);
         assert!(
             found[0].fix.as_ref().is_some_and(|f| f.command().ends_with("createIndex({a: 1})"))
         );
@@ -424,7 +424,7 @@ mod tests {
         let found =
             scan(r#"{"find": "t_order_item", "filter": {"$or": [{"a": 1}, {"b": {"$ne": 1}}]}}"#);
         assert!(
-            found[0].fix.is_none() && found[0].todo.contains("asks for b"),
+            found[0].fix.is_none() && found[0].todo.contains("$or branch on b"),
             "{}",
             found[0].todo
         );
@@ -516,7 +516,7 @@ mod tests {
             found.iter().map(|f| f.fix.as_ref().expect("an index").command()).collect();
         let shared = commands.iter().filter(|c| c.ends_with("createIndex({b: 1, a: 1, t: -1})"));
         assert_eq!((shared.count(), commands.len()), (2, 3), "{commands:?}");
-        assert!(found.iter().any(|f| f.todo.contains("it also serves find by {b}")));
+        assert!(found.iter().any(|f| f.todo.contains("it also supports find by {b}")));
         assert!(commands.iter().any(|c| c.ends_with("createIndex({c: 1})")), "{commands:?}");
         // Texts compared in another way need an index of their own.
         let other = ran(r#""filter": {"b": 1}"#)

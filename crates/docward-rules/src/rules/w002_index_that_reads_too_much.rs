@@ -125,13 +125,13 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
             evidence,
             stats,
             format!(
-                "{} examined {} {} on average to return {}, through an index",
+                "{} used an index but examined {} {} on average to return {}",
                 workload::words(shape),
                 text::count(average),
                 if stats.keys_examined > stats.documents_examined { "keys" } else { "documents" },
                 text::count(stats.returned / stats.count),
             ),
-            "most of it is read to be thrown away, and that part grows with the data",
+            "the server discards most of what it reads, and this part grows with the data",
         );
         cx.report(draft);
     }
@@ -164,11 +164,11 @@ fn unindexed_lookup(evidence: &Evidence, stats: &QueryStats, least: u64) -> Opti
     let draft = Draft::new(
         Subject::Collection(joined.clone()),
         format!(
-            "`$lookup` from `{}` joins by `{foreign}`, which no index begins with: {} documents examined on average",
+            "`$lookup` from `{}` joins by `{foreign}`, but no index begins with this field: {} documents examined on average",
             shape.namespace.collection,
             text::count(average)
         ),
-        "each document of the one side reads all of the other, and that grows with both",
+        "for each document of one collection, the server reads the whole other collection",
         format!("create the index {keys} on `{joined}`"),
         Seen::all(stats.count, Unit::Operations),
     );
@@ -233,7 +233,11 @@ mod tests {
     fn ck_12_the_index_that_was_used_is_not_proposed() {
         let body = r#"ran x9 {"command": {"find": "t_order_item", "filter": {"a": 1, "b": {"$ne": 2}}}, "planSummary": "IXSCAN { a: 1 }", "docsExamined": 90000, "nreturned": 1}"#;
         let found = check("W002", body);
-        assert!(found[0].fix.is_none() && found[0].todo.contains("it used"), "{}", found[0].todo);
+        assert!(
+            found[0].fix.is_none() && found[0].todo.contains("already uses"),
+            "{}",
+            found[0].todo
+        );
     }
 
     #[test]

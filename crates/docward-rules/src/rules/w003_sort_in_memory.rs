@@ -68,7 +68,7 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
                 if is_all { "about" } else { "up to" },
                 text::count(average),
             ),
-            "everything that matches is read and sorted before the first document is returned; above 100 MB the sort fails or goes to disk",
+            "the server reads and sorts all matching documents before it returns the first; above 100 MB the sort fails or uses the disk",
         )
         .data("sorts", stats.sorts);
         cx.report(draft);

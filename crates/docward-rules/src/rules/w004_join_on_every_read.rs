@@ -100,7 +100,7 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
                 path.shape.lookups.iter().map(|lookup| lookup.from.as_str()).collect();
             from.dedup();
             format!(
-                "`{}` joins {} with $lookup every time, in {} of {counted}",
+                "`{}` always joins {} with $lookup: {} of {counted}",
                 workload::words(&path.shape),
                 text::list(&from, 3),
                 text::count(path.count)
@@ -112,9 +112,9 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
             Draft::new(
                 Subject::Collection(namespace.clone()),
                 what,
-                "what is read together and stored apart costs a second search for every document, every time",
+                "data that is read together but stored separately needs a second lookup for every document",
                 format!(
-                    "copy the two or three fields that are shown from {} beside the reference, or embed it if it is small and belongs to its parent",
+                    "store the two or three displayed fields of {} next to the reference, or embed it if it is small and belongs to one parent",
                     text::list(&listed, 1)
                 ),
                 Seen::all(reads.all, Unit::Operations),
@@ -155,8 +155,7 @@ mod tests {
         };
         let found = check("W004", &workload(250));
         assert_eq!(found.len(), 1);
-        let said =
-            "`aggregate by {_id}` joins `t_product` with $lookup every time, in 250 of 750 reads";
+        let said = "`aggregate by {_id}` always joins `t_product` with $lookup: 250 of 750 reads";
         assert_eq!(found[0].what, said);
         assert!(check("W004", &workload(149)).is_empty(), "less than a fifth");
     }

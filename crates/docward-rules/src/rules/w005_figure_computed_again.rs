@@ -94,14 +94,14 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
             Draft::new(
                 Subject::Collection(shape.namespace.clone()),
                 format!(
-                    "a figure by {} was computed {} times, each time from {} entries on average",
+                    "a value by {} was computed {} times, from {} entries on average",
                     text::list(&keys, 3),
                     text::count(stats.count),
                     text::count(examined),
                 ),
-                "the work grows with what is counted and is done anew for every reader",
+                "the work grows with the number of entries and is repeated for every reader",
                 format!(
-                    "store the figure in the document that {} points to and change it with $inc in the write that adds or removes one",
+                    "store the value in the document to which {} refers, and change it with $inc when an entry is added or removed",
                     text::list(&keys, 1)
                 ),
                 Seen::all(stats.count, Unit::Operations),

@@ -103,20 +103,20 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
             Draft::new(
                 Subject::Collection(pair.then.clone()),
                 format!(
-                    "{} requests read `{}` and then this collection{row}; {} of its reads came that way",
+                    "{} requests read `{}` and then this collection{row}; they cause {} of its reads",
                     text::count(pair.count),
                     pair.first,
                     text::percent(share),
                 ),
-                "each request pays two round trips or more for what one document could answer",
+                "each request needs two or more round trips for data that one document could hold",
                 if row.is_empty() {
                     format!(
-                        "embed it in `{}` if its documents are few per parent, else copy what is shown; `docward design` weighs the factors",
+                        "embed it in `{}` if each parent has few of its documents; otherwise copy the displayed fields; `docward design` compares the costs",
                         pair.first.collection
                     )
                 } else {
                     format!(
-                        "ask for all of them at once ($in or one $lookup), or embed what is shown in `{}`",
+                        "read all of them with one query ($in or $lookup), or embed the displayed fields in `{}`",
                         pair.first.collection
                     )
                 },
@@ -188,7 +188,11 @@ mod tests {
     #[test]
     fn ap_s0_5_one_query_per_document() {
         let found = check("W006", &requests(30, 10, 4));
-        assert!(found[0].what.contains("4.0 times each (N+1); 92 %"), "{}", found[0].what);
-        assert!(found[0].todo.contains("at once"), "{}", found[0].todo);
+        assert!(
+            found[0].what.contains("4.0 times each (N+1); they cause 92 %"),
+            "{}",
+            found[0].what
+        );
+        assert!(found[0].todo.contains("with one query"), "{}", found[0].todo);
     }
 }

@@ -155,18 +155,18 @@ fn draft(array: &Array<'_>, count: u64, long: u64) -> Draft {
     // Lengths that pile up show a cap, even if these updates have none.
     let is_proven = array.bound.is_none() && (array.grows || longest.is_some_and(|n| n >= long));
     let bounds = match &array.broken {
-        Some(broken) => format!(" without a cap; {broken}"),
-        None => " and nothing bounds it".to_owned(),
+        Some(broken) => format!(" without a limit; {broken}"),
+        None => ", and nothing limits its length".to_owned(),
     };
     let seen = match longest {
-        Some(n) => format!("; the longest has {} now", text::plural(n, "element")),
+        Some(n) => format!("; the longest array has {}", text::plural(n, "element")),
         None => String::new(),
     };
     let mut draft = Draft::new(
         Subject::Field(array.namespace.clone(), array.path.clone()),
         format!("{} added to the array{bounds}{seen}", text::plural(count, "update")),
-        "an array that only grows ends at the 16 MB of a document, and then every write to that document fails",
-        "cap it in the same statement with $slice if the last N matter, else give the elements a collection of their own or buckets",
+        "the array can grow until its document reaches 16 MB, and then every append fails",
+        "if only the last N elements matter, add $slice to the same statement; otherwise store the elements in a separate collection or in buckets",
         Seen::all(count, Unit::Operations),
     )
     .data("updates", count);

@@ -72,12 +72,12 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
         };
         let what = match failure.operation {
             Some(_) => format!(
-                "the server refused {} because the document would exceed 16 MB ({}){size}",
+                "the server rejected {} because the document would exceed 16 MB ({}){size}",
                 text::plural(failure.count, "write"),
                 failure.name
             ),
             None => format!(
-                "the server complained {} about a document above 16 MB ({}){size}",
+                "the server reported {} a document above 16 MB ({}){size}",
                 text::plural(failure.count, "time"),
                 failure.name
             ),
@@ -87,8 +87,8 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
             Draft::new(
                 namespace.map_or(Subject::Deployment, |ns| Subject::Collection(ns.clone())),
                 what,
-                "the document has reached the end: every write that makes it larger fails, and what the application wanted to store is lost",
-                "find the document with $bsonSize, move its growing part into a collection of its own, and cap what is added",
+                "every write that makes the document larger fails, and the application's data is not stored",
+                "find the document with $bsonSize, move its growing part to a separate collection, and limit its length",
                 Seen::all(workload.operations(), Unit::Operations),
             )
             .level(level)

@@ -127,7 +127,7 @@ threshold!(
 );
 
 /// The rows of CN-02.2, in words; the server refuses what is beyond its limit.
-const WHY: &str = "a connection per request is set up every time, a pool once; it logs in every time (10 to 50 ms), a pool once; the number of connections grows with the load until the server refuses them, with a pool it is stable; one is fit for scripts, the other for all production services";
+const WHY: &str = "without a pool, each request opens a connection and logs in (10 to 50 ms), and the number of connections grows with the load, which is acceptable only for scripts; a pool connects and logs in once, and its size is stable";
 
 /// The same for programs: what, with a connection per request, with a pool.
 const COMPARISON: [&str; 4] = [
@@ -137,7 +137,7 @@ const COMPARISON: [&str; 4] = [
     "fit for | scripts | all production services",
 ];
 
-const ADVICE: &str = "make one client per process and keep it; where processes do not live on (PHP-FPM, functions), put a pooling proxy in between";
+const ADVICE: &str = "create one client per process and keep it; if processes are short-lived (PHP-FPM, functions), use a pooling proxy";
 
 fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
     let has_connections = |workload: &&Workload| {
@@ -202,7 +202,7 @@ fn by_counters(counted: &Counted<'_>, cx: &mut Cx<'_>) {
     }
     let server = server.map_or_else(|| "the server".to_owned(), |host| format!("`{host}`"));
     let what = format!(
-        "{server} has made {} since {since}, {} a minute, and {} are open: one lives {} on average",
+        "{server} accepted {} since {since} ({} a minute), and {} are open: the mean lifetime is {}",
         text::plural(created, "connection"),
         text::count(per_minute.round() as u64),
         text::count(open),
@@ -235,7 +235,7 @@ fn by_log(connections: &ConnectionHistory, cx: &mut Cx<'_>) -> bool {
     }
     let life = match brief {
         Some((n, median)) => format!(
-            "; half of the {} that ended lived less than {}",
+            "; the median lifetime of {} closed connections is below {}",
             text::count(n),
             if median < 1000 {
                 format!("{median} ms")
@@ -249,7 +249,7 @@ fn by_log(connections: &ConnectionHistory, cx: &mut Cx<'_>) -> bool {
         Draft::new(
             Subject::Deployment,
             format!(
-                "{} accepted, up to {} within a minute{life}",
+                "{} accepted, up to {} per minute{life}",
                 text::plural(connections.accepted, "connection"),
                 text::count(connections.most_per_minute)
             ),
@@ -293,7 +293,7 @@ mod tests {
     #[test]
     fn cn_02_1_short_connections_are_found() {
         let found = check("W009", &log(200, 300, 1000));
-        assert!(found[0].what.contains("lived less than 300 ms"), "{}", found[0].what);
+        assert!(found[0].what.contains("closed connections is below 300 ms"), "{}", found[0].what);
         assert!(check("W009", &log(200, 60_000, 1000)).is_empty());
         assert!(check("W009", &log(50, 300, 1000)).is_empty());
     }
@@ -340,7 +340,7 @@ mod tests {
     #[test]
     fn cn_02_1_st_16_the_counters_of_a_server_show_short_connections() {
         let found = check("W009", &counted(12, 5260, 1897));
-        assert!(found[0].what.contains("lives 4.3 s on average"), "{}", found[0].what);
+        assert!(found[0].what.contains("mean lifetime is 4.3 s"), "{}", found[0].what);
         // 1,000 a second over 200 open ones, as in the scenario.
         assert_eq!(check("W009", &counted(200, 3_600_000, 3600)).len(), 1);
         // Many that live for minutes: still 1000 a minute.
@@ -371,7 +371,7 @@ mod tests {
         connections.since_earlier =
             Some(ConnectionsSince { seconds: 3600, created: 18_000, ended: 18_000 });
         let found = judge(&example).expect("an hour of churn");
-        assert!(found.what.contains("since the earlier date, 300 a minute"), "{}", found.what);
+        assert!(found.what.contains("since the earlier date (300 a minute)"), "{}", found.what);
     }
 
     #[test]
@@ -394,7 +394,9 @@ mod tests {
     #[test]
     fn cn_02_2_the_finding_has_the_four_rows() {
         let found = check("W009", &log(200, 300, 1000));
-        for row in ["set up every time", "10 to 50 ms", "it is stable", "all production services"] {
+        for row in
+            ["each request opens a connection", "10 to 50 ms", "is stable", "only for scripts"]
+        {
             assert!(found[0].why.contains(row), "{row}");
         }
         let data = format!("{:?}", found[0].data);

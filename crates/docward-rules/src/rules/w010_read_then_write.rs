@@ -77,8 +77,8 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
         cx.report(
             Draft::new(
                 Subject::Collection(namespace.clone()),
-                format!("{} a document was read and then updated in a second step", text::plural(*count, "time")),
-                "between the two somebody else may change the document, and one of the changes is lost",
+                format!("{} a client read a document and then updated it in a second operation", text::plural(*count, "time")),
+                "another client can change the document between the two operations, and one of the changes is lost",
                 "let the server compute the new value ($inc, $min, an update pipeline), or use findOneAndUpdate",
                 Seen::all(*count, Unit::Operations),
             )

@@ -93,7 +93,7 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
         let is_told = told >= often && sharding::shards(evidence, cx.settings()) != Some(2);
         let (all, targeted, how) = if is_told {
             let scattered: u64 = shapes.iter().map(|s| s.scattered.0).sum();
-            (told, told - scattered, "went to one or two shards".to_owned())
+            (told, told - scattered, "used one or two shards".to_owned())
         } else if let Some(key) = key {
             let all: u64 = shapes.iter().map(|s| s.count).sum();
             let with_key = shapes.iter().filter(|s| sharding::is_targeted(&key.fields, &s.shape));
@@ -125,12 +125,12 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
                 Subject::Collection(namespace.clone()),
                 format!("only {} of {} {how}", text::percent(share), text::plural(all, "read")),
                 if !is_told && standing == Standing::Planned {
-                    "the others would be sent to all shards and wait for the slowest; more shards would add load instead of taking it away"
+                    "with this key the other reads go to all shards and wait for the slowest, so more shards add load"
                 } else {
-                    "the others are sent to all shards and wait for the slowest; adding shards adds load instead of taking it away"
+                    "the other reads go to all shards and wait for the slowest, so more shards add load"
                 },
                 format!(
-                    "add the key to the filter where the application knows it{example}; or choose a key most reads name (`docward shardkey`)"
+                    "add the key to the filter where the application knows it{example}, or choose a key that most reads use (`docward shardkey`)"
                 ),
                 Seen::all(all, Unit::Operations),
             )
@@ -198,7 +198,11 @@ mod tests {
             ran x90 {"command": {"find": "t_order_item", "filter": {"a": 7}}}"#;
         let found = check_with("W011", r#"shard-key=db_shop.t_order_item:{"userId":1}"#, body);
         assert!(found[0].what.ends_with("name the planned key `userId`"), "{}", found[0].what);
-        assert!(found[0].why.contains("would be sent"), "{}", found[0].why);
+        assert!(
+            found[0].why.contains("with this key the other reads go to all shards"),
+            "{}",
+            found[0].why
+        );
     }
 
     #[test]

@@ -93,7 +93,7 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
     let applications = most_frequent(storms.iter().flat_map(|storm| &storm.applications));
     let times = match storms.len() {
         1 => format!("over {}", length(longest)),
-        n => format!("in {n} stretches of up to {}", length(longest)),
+        n => format!("in {n} periods of up to {}", length(longest)),
     };
     let by = [("from", &hosts), ("by", &applications)]
         .iter()
@@ -104,12 +104,12 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
     let draft = Draft::new(
         Subject::Deployment,
         format!(
-            "a server that was not the primary refused {} {kind}{} {times} ({}){by}",
+            "a server that was not the primary rejected {} {kind}{} {times} ({}){by}",
             text::count(count),
             if writes == 0 { String::new() } else { format!(", {} of them writes,", text::count(writes)) },
             text::list(&errors, 3),
         ),
-        "clients that follow the replica set find the new primary within seconds; these stay with a server that cannot do what they ask, and fail until they are restarted",
+        "these clients do not follow the replica set to its new primary, so their operations fail until a restart",
         advice(evidence),
         Seen::all(workload.operations().max(count), Unit::Operations),
     )
@@ -157,7 +157,7 @@ fn advice(evidence: &Evidence) -> String {
         _ => "all members of the set (or its SRV name) and replicaSet=NAME".to_owned(),
     };
     format!(
-        "connect them with {how}, without directConnection, and leave retryWrites and retryReads on"
+        "connect the clients with {how}, without directConnection, and keep retryWrites and retryReads on"
     )
 }
 

@@ -155,13 +155,13 @@ fn report_slip(
         Draft::new(
             Subject::Field(namespace.clone(), FieldPath::new(path)),
             format!(
-                "{} set `{path}`, which no document of {} has; they have `{near}`",
+                "{} set `{path}`, which none of {} documents has; they have `{near}`",
                 text::plural(count, "update"),
                 text::count(profile.documents),
             ),
-            "a mistyped path does not fail: it creates a field that nobody reads, and the one that was meant keeps its old value",
+            "an update with a mistyped path succeeds: it creates a new field, and the intended field keeps its old value",
             format!(
-                "write `{near}` in the code; if the path has been created meanwhile, copy its values there and $unset it"
+                "change the path to `{near}` in the code; if the wrong field exists by now, copy its values and $unset it"
             ),
             profile.seen(),
         )
@@ -178,12 +178,12 @@ fn report_long(namespace: &Namespace, paths: &BTreeMap<String, u64>, most: usize
         Draft::new(
             Subject::Collection(namespace.clone()),
             format!(
-                "updates set {} of up to {longest} names: {}",
+                "updates set {} with up to {longest} parts (limit {most}): {}",
                 text::plural(names.len() as u64, "path"),
                 text::paths(&names, 3),
             ),
-            "long paths are mistyped, and a mistyped $set creates a field instead of failing",
-            format!("bring what is updated nearer to the top: at most {most} names in a path"),
+            "long paths are easy to mistype, and a mistyped $set creates a new field instead of failing",
+            format!("move updated fields closer to the top level: at most {most} parts in a path"),
             Seen::all(count, Unit::Operations),
         )
         .data("paths", names.iter().map(|path| (*path).to_owned()).collect::<Vec<_>>())
@@ -216,7 +216,7 @@ mod tests {
     #[test]
     fn dm_06_3_long_paths_are_told_once_for_a_collection() {
         let found = set("a.b.c.d.e.f.g.value");
-        assert!(found[0].what.contains("8 names"), "{}", found[0].what);
+        assert!(found[0].what.contains("8 parts"), "{}", found[0].what);
         assert!(set("a.b.c.d.e").is_empty(), "5 names are allowed");
         let positions =
             r#"ran x5 {"command": {"q": {"_id": 7}, "u": {"$set": {"a.0.b.$[].c.3.d": 1}}}}"#;

@@ -121,16 +121,16 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
         Draft::new(
             Subject::Collection(collection.namespace.clone()),
             format!(
-                "{} of {} want {}: at most {} of documents that have {} on average",
+                "{} of {} use only {}, which is at most {} of documents of {} on average",
                 text::count(count),
                 text::plural(all, "read"),
                 text::paths(&wanted, 3),
                 text::percent(largest),
                 text::bytes(average as u64),
             ),
-            "the server loads and caches whole documents, however little of them is asked for",
+            "the server loads and caches whole documents, even if a query needs only a small part",
             format!(
-                "move {} into a collection of its own under the same _id, or into GridFS if it holds files",
+                "move {} to a separate collection with the same _id, or to GridFS if it holds files",
                 text::phrases(&moved, 3)
             ),
             profile.seen(),
@@ -215,7 +215,7 @@ mod tests {
             format!("{LARGE}\n{}", read(20, r#", "projection": {"name": 1, "meta.lang": 1}"#));
         let found = check("W014", &body);
         assert_eq!(found.len(), 1);
-        assert!(found[0].what.starts_with("20 of 20 reads want"), "{}", found[0].what);
+        assert!(found[0].what.starts_with("20 of 20 reads use"), "{}", found[0].what);
         assert!(found[0].todo.starts_with("move `body` (88 %)"), "{}", found[0].todo);
         assert_eq!(found[0].clauses, ["AP-S2.2"]);
     }

@@ -168,25 +168,29 @@ fn draft(evidence: &Evidence, writes: &[&ReadThenWrite]) -> Option<Draft> {
     let todo = match write.change {
         Change::Truncated => return None,
         Change::Number => format!("{inc}, or findOneAndUpdate when the new value is needed"),
-        Change::Text => format!("let the server add to it: updateOne(filter, {concat})"),
-        Change::Value => format!("let the server do it: {inc} for a number, {concat} for text"),
-        Change::Document => "updateOne with $set, $inc, $push of what changes; or put a version into the filter and try again when it has moved on".to_owned(),
+        Change::Text => format!("append on the server: updateOne(filter, {concat})"),
+        Change::Value => format!("change the value on the server: {inc} for a number, {concat} for text"),
+        Change::Document => "use updateOne with $set, $inc or $push of the changed fields, or add a version to the filter and retry if it has changed".to_owned(),
     };
     let of = code::of(write.collection.as_deref());
     let what = match (write.change, others.len()) {
         (Change::Document, _) => {
-            format!("a document{of} is read, changed in memory and put back as a whole")
+            format!(
+                "the code reads a document{of}, changes it in memory and replaces the whole document"
+            )
         }
-        (_, 0) => format!("`{path}`{of} is read, changed in memory and written back"),
+        (_, 0) => format!("the code reads `{path}`{of}, changes it in memory and writes it back"),
         (_, 1) => {
-            format!("`{path}` and another field{of} are read, changed in memory and written back")
+            format!(
+                "the code reads `{path}` and another field{of}, changes them in memory and writes them back"
+            )
         }
         (_, n) => format!(
-            "`{path}` and {n} other fields{of} are read, changed in memory and written back"
+            "the code reads `{path}` and {n} other fields{of}, changes them in memory and writes them back"
         ),
     };
     let about = if path.is_empty() { "document" } else { path };
-    let why = "another process that does the same at that moment loses its change";
+    let why = "if another process does this at the same time, one of the two changes is lost";
     Some(code::draft(evidence, &write.place, about, what, why, todo))
 }
 

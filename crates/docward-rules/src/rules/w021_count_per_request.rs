@@ -62,19 +62,19 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
         let (of, fields) = (code::of(read.collection.as_deref()), fields.join(", "));
         let (what, why, todo) = match (read.is_existence, read.before_insert) {
             (true, true) => (
-                format!("a count by {fields} checks whether a document{of} exists before one is inserted"),
-                "two requests at the same time both find none and both insert one; only a unique index prevents that",
-                format!("create a unique index on {fields}, insert without the check and handle the duplicate-key error (code 11000)"),
+                format!("the code counts by {fields} to check that no document{of} exists before it inserts one"),
+                "two simultaneous requests can both find none and both insert one; only a unique index prevents this",
+                format!("create a unique index on {fields}, insert without the check, and handle the duplicate-key error (code 11000)"),
             ),
             (true, false) => (
-                format!("documents{of} are counted by {fields} only to find out whether there is one"),
-                "counting reads every index entry that matches, although the first one answers the question",
-                "use findOne with a projection of _id, or limit: 1; if a document is inserted when there is none, create a unique index".to_owned(),
+                format!("the code counts documents{of} by {fields} only to check whether one exists"),
+                "a count reads every matching index entry, although the first one gives the answer",
+                "use findOne with a projection of _id, or limit: 1; if the code inserts a document when none exists, also create a unique index".to_owned(),
             ),
             (false, _) => (
-                format!("documents{of} are counted by {fields} for each request"),
-                "counting reads every index entry that matches, again for everybody who looks",
-                "keep the number where it is shown ($inc on the parent), or compute it in the background".to_owned(),
+                format!("each request counts documents{of} by {fields}"),
+                "a count reads every matching index entry, again for each request",
+                "store the number in the parent ($inc), or compute it in the background".to_owned(),
             ),
         };
         cx.report(

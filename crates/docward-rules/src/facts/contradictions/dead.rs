@@ -43,7 +43,7 @@ impl Finder {
                         "the types it must have all at once have none in common ({})",
                         stated.join("; ")
                     ),
-                    "name the types that are meant in one place",
+                    "declare the intended types in one place",
                 )
             };
         }
@@ -56,11 +56,11 @@ impl Finder {
             return last;
         }
         if !is_document && let Some(words) = no_listed_value(place, &left) {
-            return fault(words, "correct the `enum`, or what is said beside it");
+            return fault(words, "correct the `enum`, or the other constraints of the field");
         }
         for not in place.parts.iter().filter_map(|part| part.get("not")) {
             if accepts_all(not, &left, place) {
-                let todo = "say in `not` what must not be, or drop it";
+                let todo = "correct the `not`, or remove it";
                 return fault("its `not` excludes every value".to_owned(), todo);
             }
         }
@@ -82,7 +82,7 @@ impl Finder {
             });
             if !is_open {
                 let (why, todo) = first.map_or_else(
-                    || ("they are the same".to_owned(), "tell the branches apart".to_owned()),
+                    || ("they are the same".to_owned(), "make the branches different".to_owned()),
                     |why| (why.words, why.todo),
                 );
                 return fault(format!("no branch of `{keyword}` can hold: {why}"), &todo);
@@ -154,7 +154,7 @@ impl Finder {
                         "`{at}` is required, but `additionalProperties: false` stands beside properties that do not list it"
                     );
                     let todo = format!(
-                        "list `{name}` in the properties there, or take it out of `required`"
+                        "list `{name}` in the properties there, or remove it from `required`"
                     );
                     Why::new(&at, words, &todo)
                 });

@@ -167,9 +167,14 @@ impl Finder {
             let both = format!("branches {} and {} of `{keyword}`{at}", first + 1, second + 1);
             if keyword == "oneOf" {
                 let words = format!("{both} are the same: neither can be the only one that holds");
-                told(self, Gravity::Unreachable, words, "drop one of the two, or tell them apart");
+                told(
+                    self,
+                    Gravity::Unreachable,
+                    words,
+                    "remove one of the two, or make them different",
+                );
             } else {
-                told(self, Gravity::Idle, format!("{both} are the same"), "drop one of the two");
+                told(self, Gravity::Idle, format!("{both} are the same"), "remove one of the two");
             }
         }
         let types = possible_types(place, is_document);
@@ -179,12 +184,7 @@ impl Finder {
                 "branch {} of `anyOf`{at} accepts everything: the other branches never matter",
                 open + 1
             );
-            told(
-                self,
-                Gravity::Unreachable,
-                words,
-                "say in that branch what it is for, or drop it",
-            );
+            told(self, Gravity::Unreachable, words, "add constraints to this branch, or remove it");
         }
         let judged: Vec<_> = branches
             .iter()
@@ -230,10 +230,13 @@ impl Finder {
             let elements = types.contains(&BsonType::Array)
                 && found.iter().any(|keyword| matches!(*keyword, "properties" | "required"));
             let (gravity, todo) = if elements {
-                (Gravity::Unreachable, "move what is said of the elements into `items`".to_owned())
+                (
+                    Gravity::Unreachable,
+                    "move the constraints of the elements into `items`".to_owned(),
+                )
             } else {
                 let verb = text::form(found.len() as u64, "it", "them");
-                (Gravity::Idle, format!("drop {verb}, or admit the type that is meant"))
+                (Gravity::Idle, format!("remove {verb}, or admit the intended type"))
             };
             let at = if path.is_empty() { String::new() } else { format!(" of `{path}`") };
             let because = if is_document {
@@ -270,9 +273,9 @@ impl Finder {
             );
             let only_null = lost.iter().all(|value| matches!(value, Value::Null));
             let todo = if only_null && part.get("bsonType").or(part.get("type")).is_some() {
-                "add \"null\" to the types, or drop null from the `enum`"
+                "add \"null\" to the types, or remove null from the `enum`"
             } else {
-                "correct the `enum`, or what is said beside it"
+                "correct the `enum`, or the other constraints of the field"
             };
             let why = Why::new(path, words.clone(), todo);
             self.tell(Gravity::Unreachable, words, why);
