@@ -33,6 +33,7 @@ mod service;
 mod settings;
 mod shard_key;
 pub mod shell;
+mod site;
 mod suppression;
 pub mod text;
 mod value;
@@ -79,7 +80,7 @@ pub use report::{
     ChecklistItem, Filter, GrowthForecast, Problem, Report, Run, Skipped, Source, SourceKind,
     SuppressionUse, Verdict,
 };
-pub use rule::{DOCS_URL, Maturity, Need, RuleMeta, Scope, Threshold, ThresholdValue};
+pub use rule::{Maturity, Need, RuleMeta, Scope, Threshold, ThresholdValue};
 pub use seen::Seen;
 pub use server::{
     AUDIT_ROLE, CollectionStats, Connections, ConnectionsSince, CustomRole, DefaultConcerns,
@@ -95,6 +96,7 @@ pub use settings::{
 pub use shard_key::{
     Fullest, KeyCheck, KeyFields, KeyReport, KeySpread, KeyVerdict, Placement, ZonePlan, key_text,
 };
+pub use site::Site;
 pub use suppression::{Suppression, Waiver};
 pub use value::Value;
 pub use workload::{

@@ -2,13 +2,6 @@
 
 use crate::{Area, Level, Severity};
 
-/// The address of the published pages of `docs/`; set `DOCWARD_DOCS_URL` when building for another
-/// address.
-pub const DOCS_URL: &str = match option_env!("DOCWARD_DOCS_URL") {
-    Some(url) => url,
-    None => "https://github.com/docward/docward/blob/main/docs",
-};
-
 /// The maturity of a rule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Maturity {
@@ -159,11 +152,6 @@ impl RuleMeta {
     /// The family letter.
     pub fn family(&self) -> char {
         self.code.chars().next().unwrap_or('?')
-    }
-
-    /// The address of the published page.
-    pub fn url(&self) -> String {
-        format!("{DOCS_URL}/rules/{}.md", self.code)
     }
 
     /// The severities of its findings as text: `error, warning or note`.

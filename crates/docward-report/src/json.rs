@@ -4,7 +4,8 @@
 use std::{borrow::Cow, collections::BTreeSet};
 
 use docward_model::{
-    Change, DataValue, Finding, NamespacePattern, Report, RuleMeta, Severity, Step, ThresholdValue,
+    Change, DataValue, Finding, NamespacePattern, Report, RuleMeta, Severity, Site, Step,
+    ThresholdValue,
 };
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -433,7 +434,7 @@ fn value(data: &DataValue) -> Value {
 }
 
 /// The rules as JSON text, for `docward rules --format json`.
-pub fn rules_json(rules: &[&RuleMeta]) -> String {
+pub fn rules_json(rules: &[&RuleMeta], site: &Site) -> String {
     let list: Vec<Value> = rules
         .iter()
         .map(|rule| {
@@ -461,7 +462,7 @@ pub fn rules_json(rules: &[&RuleMeta]) -> String {
                 "maturity": rule.maturity.name(),
                 "clauses": rule.clauses,
                 "needs": rule.needs.iter().map(|n| n.name()).collect::<Vec<_>>(),
-                "url": rule.url(),
+                "url": site.rule(rule.code),
                 "houseNaming": rule.scope == docward_model::Scope::HouseNaming,
                 "thresholds": thresholds,
             })

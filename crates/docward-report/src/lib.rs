@@ -25,7 +25,7 @@ mod terminal_options;
 mod text;
 
 use docward_design::{Design, Pools};
-use docward_model::{Report, RuleMeta, Severity};
+use docward_model::{Report, RuleMeta, Severity, Site};
 
 pub use baseline::{BaselineFault, baseline_json, read_baseline};
 pub use connect::{PlanReport, choice, plan_fails};
@@ -118,21 +118,23 @@ pub struct Rendering<'a> {
     pub fails_from: Option<Severity>,
     /// The rules, for their help texts.
     pub rules: &'a [&'a RuleMeta],
+    /// Where links to help lead.
+    pub site: &'a Site,
 }
 
 /// The report as text.
 pub fn render(report: &Report, how: &Rendering<'_>) -> String {
     match (how.format, how.view) {
         (Format::Terminal, View::Findings) if lint::is_about_code(report) => {
-            lint::lint(report, &how.terminal)
+            lint::lint(report, &how.terminal, how.site)
         }
-        (Format::Terminal, View::Findings) => terminal::terminal(report, &how.terminal),
+        (Format::Terminal, View::Findings) => terminal::terminal(report, &how.terminal, how.site),
         (Format::Terminal, View::Checklist) => checklist::checklist(report, &how.terminal),
         (Format::Json, _) => json(report),
-        (Format::Sarif, view) => sarif::sarif(report, view, how.rules),
+        (Format::Sarif, view) => sarif::sarif(report, view, how.rules, how.site),
         (Format::Junit, view) => junit::junit(report, view, how.fails_from),
         (Format::Markdown, view) => markdown::markdown(report, view),
-        (Format::Html, view) => html::html(report, view, how.rules),
+        (Format::Html, view) => html::html(report, view, how.rules, how.site),
         (Format::Github, view) => github::github(report, view),
         (Format::Gitlab, view) => gitlab::gitlab(report, view),
     }

@@ -4,7 +4,7 @@
 use std::{collections::BTreeMap, fmt::Write};
 
 use docward_model::{
-    Applicability, Excerpt, Finding, Location, Report, Severity, SourceKind, text,
+    Applicability, Excerpt, Finding, Location, Report, Severity, Site, SourceKind, text,
 };
 
 use crate::{
@@ -27,11 +27,11 @@ pub(crate) fn is_about_code(report: &Report) -> bool {
 }
 
 /// The report as text.
-pub(crate) fn lint(report: &Report, options: &TerminalOptions) -> String {
+pub(crate) fn lint(report: &Report, options: &TerminalOptions, site: &Site) -> String {
     if options.detail == Detail::Statistics {
         return overview::statistics(report, options);
     }
-    let page = Page { report, options, paint: Paint { color: options.color } };
+    let page = Page { report, options, site, paint: Paint { color: options.color } };
     let mut out = String::new();
     if !options.quiet {
         page.header(&mut out);
@@ -51,6 +51,7 @@ pub(crate) fn lint(report: &Report, options: &TerminalOptions) -> String {
 struct Page<'a> {
     report: &'a Report,
     options: &'a TerminalOptions,
+    site: &'a Site,
     paint: Paint,
 }
 
@@ -270,7 +271,7 @@ impl Page<'_> {
 
     fn next_command(&self) -> Option<String> {
         match self.report.findings.first() {
-            Some(first) => Some(format!("next: docward explain {}", first.rule)),
+            Some(first) => Some(format!("next: {}", self.site.help(&first.rule))),
             None if self.report.problems.is_empty() => None,
             None => Some("next: fix what could not be read (above) and run again".to_owned()),
         }

@@ -4,8 +4,8 @@
 use std::collections::BTreeMap;
 
 use docward_model::{
-    Change, ChecklistItem, Compared, DOCS_URL, Finding, Known, Location, Report, RuleMeta,
-    Severity, SourceKind, Subject, Verdict,
+    Change, ChecklistItem, Compared, Finding, Known, Location, Report, RuleMeta, Severity, Site,
+    SourceKind, Subject, Verdict,
 };
 use serde_json::{Map, Value, json};
 
@@ -20,10 +20,10 @@ const SCHEMA: &str =
     "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json";
 
 /// A log with one run.
-pub(crate) fn sarif(report: &Report, view: View, rules: &[&RuleMeta]) -> String {
+pub(crate) fn sarif(report: &Report, view: View, rules: &[&RuleMeta], site: &Site) -> String {
     let (descriptors, results) = match view {
-        View::Findings => findings(report, rules),
-        View::Checklist => checklist(report),
+        View::Findings => findings(report, rules, site),
+        View::Checklist => checklist(report, site),
     };
     let notifications: Vec<Value> = report
         .obstacles()
@@ -38,16 +38,17 @@ pub(crate) fn sarif(report: &Report, view: View, rules: &[&RuleMeta]) -> String 
         .iter()
         .map(|s| json!({ "about": s.about, "reason": s.reason, "findings": s.findings }))
         .collect();
+    let mut driver = json!({
+        "name": "docward",
+        "semanticVersion": report.tool_version,
+        "rules": descriptors,
+    });
+    link(&mut driver, "informationUri", site.page(""));
     let log = json!({
         "$schema": SCHEMA,
         "version": "2.1.0",
         "runs": [{
-            "tool": { "driver": {
-                "name": "docward",
-                "informationUri": format!("{DOCS_URL}/audit.md"),
-                "semanticVersion": report.tool_version,
-                "rules": descriptors,
-            }},
+            "tool": { "driver": driver },
             "columnKind": "unicodeCodePoints",
             "invocations": [{
                 "executionSuccessful": report.problems.is_empty() && !report.interrupted,
@@ -66,7 +67,7 @@ pub(crate) fn sarif(report: &Report, view: View, rules: &[&RuleMeta]) -> String 
     text
 }
 
-fn findings(report: &Report, rules: &[&RuleMeta]) -> (Vec<Value>, Vec<Value>) {
+fn findings(report: &Report, rules: &[&RuleMeta], site: &Site) -> (Vec<Value>, Vec<Value>) {
     let fixed = report.compared.iter().flat_map(|compared| &compared.fixed);
     // Only rules with findings, in the order of their codes.
     let mut index: BTreeMap<&str, usize> = ranking::readable(report)
@@ -78,7 +79,7 @@ fn findings(report: &Report, rules: &[&RuleMeta]) -> (Vec<Value>, Vec<Value>) {
     let descriptors = index
         .keys()
         .map(|code| match rules.iter().find(|rule| rule.code == *code) {
-            Some(rule) => descriptor(rule),
+            Some(rule) => descriptor(rule, site),
             // A rule of another version of Docward.
             None => json!({ "id": code }),
         })
@@ -91,24 +92,37 @@ fn findings(report: &Report, rules: &[&RuleMeta]) -> (Vec<Value>, Vec<Value>) {
     (descriptors, results)
 }
 
-fn descriptor(rule: &RuleMeta) -> Value {
+/// Adds an address, if there is one.
+fn link(entry: &mut Value, key: &str, address: Option<String>) {
+    if let Some(address) = address {
+        entry[key] = address.into();
+    }
+}
+
+fn descriptor(rule: &RuleMeta, site: &Site) -> Value {
     let section = |heading: &str| rule.section(heading).unwrap_or_default();
-    let help: Vec<String> = ["Why it matters", "How to fix", "When to ignore it"]
+    let mut help: Vec<String> = ["Why it matters", "How to fix", "When to ignore it"]
         .iter()
         .map(|heading| format!("## {heading}\n\n{}", section(heading)))
         .collect();
+    // A viewer shows `helpUri` as a link. Without a site, the command is a part of the text.
+    let address = site.rule(rule.code);
+    if address.is_none() {
+        help.push(format!("More: `{}`", site.help(rule.code)));
+    }
     let mut tags = vec!["mongodb".to_owned()];
     tags.extend(rule.clauses.iter().map(|clause| (*clause).to_owned()));
-    json!({
+    let mut entry = json!({
         "id": rule.code,
         "name": pascal_case(rule.name),
-        "helpUri": rule.url(),
         "shortDescription": { "text": rule.title() },
         "fullDescription": { "text": section("What it checks") },
         "help": { "text": help.join("\n\n"), "markdown": help.join("\n\n") },
         "defaultConfiguration": { "level": level(rule.highest_severity()) },
         "properties": { "tags": tags, "maturity": rule.maturity.name() },
-    })
+    });
+    link(&mut entry, "helpUri", address);
+    entry
 }
 
 /// SARIF requires rule names in Pascal case.
@@ -261,16 +275,14 @@ fn uri(path: &str) -> String {
     out
 }
 
-fn checklist(report: &Report) -> (Vec<Value>, Vec<Value>) {
+fn checklist(report: &Report, site: &Site) -> (Vec<Value>, Vec<Value>) {
     let descriptors = report
         .checklist
         .iter()
         .map(|item| {
-            json!({
-                "id": item.id,
-                "helpUri": format!("{DOCS_URL}/checklist.md"),
-                "shortDescription": { "text": item.title },
-            })
+            let mut entry = json!({ "id": item.id, "shortDescription": { "text": item.title } });
+            link(&mut entry, "helpUri", site.page("checklist.html"));
+            entry
         })
         .collect();
     let results =

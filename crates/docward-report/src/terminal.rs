@@ -3,7 +3,7 @@
 
 use std::{collections::BTreeMap, fmt::Write};
 
-use docward_model::{Change, Finding, Report, Severity, SourceKind, Subject, text};
+use docward_model::{Change, Finding, Report, Severity, Site, SourceKind, Subject, text};
 
 use crate::{
     overview,
@@ -25,13 +25,13 @@ const FOLD_AFTER: usize = 3;
 const FIXED_SHOWN: usize = 10;
 
 /// The report as text.
-pub(crate) fn terminal(report: &Report, options: &TerminalOptions) -> String {
+pub(crate) fn terminal(report: &Report, options: &TerminalOptions, site: &Site) -> String {
     match options.detail {
         Detail::Statistics => return overview::statistics(report, options),
         Detail::Overview if !options.quiet => return overview::overview(report, options),
         _ => {}
     }
-    let page = Page { report, options, paint: Paint { color: options.color } };
+    let page = Page { report, options, site, paint: Paint { color: options.color } };
     let mut out = String::new();
     if !options.quiet {
         page.header(&mut out);
@@ -69,6 +69,7 @@ pub(crate) fn terminal(report: &Report, options: &TerminalOptions) -> String {
 struct Page<'a> {
     report: &'a Report,
     options: &'a TerminalOptions,
+    site: &'a Site,
     paint: Paint,
 }
 
@@ -365,7 +366,7 @@ impl Page<'_> {
         // An example from the shown findings, if only a part is shown.
         let shown = self.report.findings.iter().find(|finding| self.options.shows(finding));
         match shown.or(self.report.findings.first()) {
-            Some(first) => format!("next: docward explain {}", first.rule),
+            Some(first) => format!("next: {}", self.site.help(&first.rule)),
             None if self.report.evidence.collections.iter().any(|c| c.checked.is_some()) => {
                 "next: docward schema apply, to make the server enforce the schema".to_owned()
             }

@@ -3,7 +3,7 @@
 use docward_model::{
     Action, Basis, BsonType, Change, ChecklistItem, Code, Collection, Compared, Conversion, Data,
     Evidence, FieldPath, Filter, Finding, Fix, IndexKey, Known, Level, Location, Look, Namespace,
-    NewIndex, Problem, ProfileName, Rename, Report, Safety, Seen, Severity, Skipped, Source,
+    NewIndex, Problem, ProfileName, Rename, Report, Safety, Seen, Severity, Site, Skipped, Source,
     SourceKind, Step, Subject, SuppressionUse, Unit, UnsetWhere, ValidationAction, ValidationLevel,
     Value, Verdict, Waiver,
 };
@@ -117,7 +117,8 @@ fn report() -> Report {
 
 fn rendered(report: &Report, format: Format, view: View, terminal: TerminalOptions) -> String {
     let fails_from = Some(Severity::Error);
-    render(report, &Rendering { format, view, terminal, fails_from, rules: &[] })
+    let site = Site::default();
+    render(report, &Rendering { format, view, terminal, fails_from, rules: &[], site: &site })
 }
 
 fn terminal(report: &Report, options: &TerminalOptions) -> String {

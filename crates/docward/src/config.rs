@@ -3,15 +3,36 @@
 use std::{
     env, fs,
     path::{Path, PathBuf},
+    sync::OnceLock,
     time::{SystemTime, UNIX_EPOCH},
 };
 
 use anyhow::{Context, bail};
 use docward_config::{Config, Diagnostic};
-use docward_model::{PEDANTIC, RuleMeta, Settings};
+use docward_model::{PEDANTIC, RuleMeta, Settings, Site};
 use docward_rules::RULES;
 
 use crate::{args::JudgingArgs, terminal::complain};
+
+/// The variable with the address of the site; at build time, its default.
+const SITE: &str = "DOCWARD_DOCS_URL";
+
+/// Returns the site to which help links lead. Without one they name `docward explain`.
+pub(crate) fn site() -> Site {
+    static FOUND: OnceLock<Site> = OnceLock::new();
+    let find = || {
+        let given = env::var(SITE).ok().or(option_env!("DOCWARD_DOCS_URL").map(str::to_owned));
+        let given = given.filter(|address| !address.is_empty())?;
+        let site = Site::at(&given);
+        if site.is_none() {
+            complain(&format!(
+                "note: {SITE} is ignored: it is not an address such as https://docs.example.org"
+            ));
+        }
+        site
+    };
+    FOUND.get_or_init(|| find().unwrap_or_default()).clone()
+}
 
 /// Returns the metadata of every rule.
 pub(crate) fn metas() -> Vec<&'static RuleMeta> {

@@ -26,7 +26,7 @@ pub(crate) fn explain(args: &ExplainArgs) -> anyhow::Result<u8> {
     };
     let text = match args.format {
         PageFormat::Markdown => page(rule),
-        PageFormat::Json => docward_report::rules_json(&[rule]),
+        PageFormat::Json => docward_report::rules_json(&[rule], &config::site()),
         PageFormat::Terminal => {
             let config = config::load(args.config.as_deref(), &[], true)?;
             let mut out = format!(
@@ -54,7 +54,9 @@ pub(crate) fn explain(args: &ExplainArgs) -> anyhow::Result<u8> {
                 }
                 let _ = writeln!(out, "\n      {}; source: {}", threshold.help, threshold.source);
             }
-            let _ = writeln!(out, "\nMore: {}", rule.url());
+            if let Some(page) = config::site().rule(rule.code) {
+                let _ = writeln!(out, "\nMore: {page}");
+            }
             out
         }
     };

@@ -4,11 +4,11 @@
 use std::fmt::Write;
 
 use anyhow::Context;
-use docward_model::{DOCS_URL, RuleMeta};
+use docward_model::RuleMeta;
 use docward_report::wrap;
 use serde_json::{Value, json};
 
-use crate::config::metas;
+use crate::config::{metas, site};
 
 /// The clauses, as in docs/clauses.md.
 const CLAUSES: &str = include_str!("../../../docs/clauses.toml");
@@ -129,7 +129,7 @@ impl Entry {
 
     /// Returns the page with the clauses. Other ids are explained completely here.
     fn page(&self) -> Option<String> {
-        self.text.is_none().then(|| format!("{DOCS_URL}/clauses.md"))
+        self.text.is_none().then(|| site().page("clauses.html")).flatten()
     }
 
     /// Returns the rules that cite or implement it.

@@ -162,6 +162,8 @@ fn render(
         quiet: look.quiet,
     };
     let rules = config::metas();
-    let how = Rendering { format, view, terminal, fails_from: fail_on.least(), rules: &rules };
+    let site = config::site();
+    let fails_from = fail_on.least();
+    let how = Rendering { format, view, terminal, fails_from, rules: &rules, site: &site };
     docward_report::render(report, &how)
 }

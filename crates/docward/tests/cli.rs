@@ -364,7 +364,51 @@ fn examples_of_rules_are_written_for_people() {
     assert!(page.contains("20 documents like: {\"_id\": ObjectId(…), \"logins\": ["), "{page}");
     assert!(page.contains("… 1,200 elements]") && !page.contains("$array"), "{page}");
     assert!(page.contains("source: our default"), "{page}");
-    assert!(page.contains("/rules/D008.md"), "{page}");
+}
+
+/// Without a site every output names the command, with one all of them link to the same page.
+#[test]
+fn help_links_lead_to_the_site_or_to_explain() {
+    let run = |site: &str, arguments: &[&str]| {
+        let mut command = assert_cmd::Command::cargo_bin("docward").unwrap();
+        command.env("DOCWARD_DOCS_URL", site).current_dir(root()).args(arguments).output().unwrap()
+    };
+    let site = "https://docs.example.org";
+    let page = "https://docs.example.org/rules/T001";
+    let drift = ["audit", "examples/drift/users.jsonl", "--as", "shop.users"];
+    let sarif = |site| -> serde_json::Value {
+        let text = stdout(&run(site, &[&drift[..], &["--format", "sarif"]].concat()));
+        serde_json::from_str(&text).unwrap()
+    };
+    let t001 = |log: &serde_json::Value| {
+        let rules = log["runs"][0]["tool"]["driver"]["rules"].as_array().unwrap();
+        rules.iter().find(|rule| rule["id"] == "T001").unwrap().clone()
+    };
+
+    let with = sarif(site);
+    assert_eq!(t001(&with)["helpUri"], page);
+    assert_eq!(with["runs"][0]["tool"]["driver"]["informationUri"], "https://docs.example.org/");
+    let without = t001(&sarif(""));
+    assert_eq!(without.get("helpUri"), None);
+    assert!(
+        without["help"]["text"].as_str().unwrap().contains("docward explain T001"),
+        "{without}"
+    );
+
+    let terminal = [&drift[..], &["--show", "T001"]].concat();
+    assert!(stdout(&run(site, &terminal)).contains(&format!("next: {page}")));
+    assert!(stdout(&run("", &terminal)).contains("next: docward explain T001"));
+
+    assert!(stdout(&run(site, &["explain", "T001"])).contains(&format!("More: {page}")));
+    assert!(!stdout(&run("", &["explain", "T001"])).contains("More:"));
+    assert!(
+        stdout(&run(site, &["explain", "DM-09.1"]))
+            .contains("https://docs.example.org/clauses.html")
+    );
+
+    let wrong = run("docs.example.org", &["explain", "T001"]);
+    assert!(stderr(&wrong).contains("DOCWARD_DOCS_URL is ignored"), "{}", stderr(&wrong));
+    assert!(!stdout(&wrong).contains("More:"));
 }
 
 /// Returns the codes of all rules.

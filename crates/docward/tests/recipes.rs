@@ -85,7 +85,7 @@ fn recipes_of_the_ci_page_run() {
     )
     .unwrap();
     let strict =
-        commands.iter().filter(|c| c.contains("--baseline") && c.contains("--fail-on warn"));
+        commands.iter().filter(|c| c.contains("--baseline") && c.contains("--fail-on warning"));
     for command in strict {
         assert_eq!(run(command).status.code(), Some(1), "{command}");
     }

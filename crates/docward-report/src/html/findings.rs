@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use docward_model::{Area, Change, Finding, Fix, Report, RuleMeta, Safety, Severity, text};
+use docward_model::{Area, Change, Finding, Fix, Report, RuleMeta, Safety, Severity, Site, text};
 use maud::{Markup, html};
 use serde::Serialize;
 
@@ -58,7 +58,7 @@ fn home(report: &Report, finding: &Finding) -> String {
     }
 }
 
-pub(crate) fn section(report: &Report, rules: &[&RuleMeta]) -> Markup {
+pub(crate) fn section(report: &Report, rules: &[&RuleMeta], site: &Site) -> Markup {
     let findings: Vec<&Finding> =
         report.findings.iter().filter(|finding| !ranking::is_recognised(finding)).collect();
     let whys = whys(&findings);
@@ -174,7 +174,7 @@ pub(crate) fn section(report: &Report, rules: &[&RuleMeta]) -> Markup {
                 }
                 div #list {}
                 div .pager #findings-pager {}
-                (rule_pages(report, rules))
+                (rule_pages(report, rules, site))
                 (pack::block("findings-data", &Packed { rules: headings(&findings, rules, &whys), list: entries }))
             }
             (verdict::patterns(report))
@@ -250,7 +250,7 @@ fn kept<'a>(findings: &[&'a Finding]) -> Vec<&'a Finding> {
 }
 
 /// The pages of the rules with findings, once each.
-fn rule_pages(report: &Report, rules: &[&RuleMeta]) -> Markup {
+fn rule_pages(report: &Report, rules: &[&RuleMeta], site: &Site) -> Markup {
     let spoke: BTreeSet<&str> = report.findings.iter().map(|finding| &*finding.rule).collect();
     let pages: BTreeMap<&str, String> = rules
         .iter()
@@ -264,6 +264,13 @@ fn rule_pages(report: &Report, rules: &[&RuleMeta]) -> Markup {
                 (prose(&section("How to fix")))
                 h5 { "When to ignore it" }
                 (prose(&section("When to ignore it")))
+                p {
+                    "More: "
+                    @match site.rule(rule.code) {
+                        Some(address) => { a href=(address) { (address) } }
+                        None => { code { (site.help(rule.code)) } }
+                    }
+                }
             };
             (rule.code, page.into_string())
         })

@@ -24,7 +24,7 @@ mod route;
 mod verdict;
 
 use base64::{Engine, engine::general_purpose::STANDARD};
-use docward_model::{Report, RuleMeta, text};
+use docward_model::{Report, RuleMeta, Site, text};
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 use sha2::{Digest, Sha256};
 
@@ -52,9 +52,9 @@ fn policy() -> String {
 }
 
 /// The report as a page.
-pub(crate) fn html(report: &Report, view: View, rules: &[&RuleMeta]) -> String {
+pub(crate) fn html(report: &Report, view: View, rules: &[&RuleMeta], site: &Site) -> String {
     let (title, body) = match view {
-        View::Findings => ("Docward report", findings_page(report, rules)),
+        View::Findings => ("Docward report", findings_page(report, rules, site)),
         View::Checklist => ("Docward checklist", checklist_page(report)),
     };
     let title = format!("{title}: {}", head::subject(report));
@@ -92,7 +92,7 @@ fn document(title: &str, version: &str, body: &Markup) -> String {
     text
 }
 
-fn findings_page(report: &Report, rules: &[&RuleMeta]) -> Markup {
+fn findings_page(report: &Report, rules: &[&RuleMeta], site: &Site) -> Markup {
     let has_collections = !report.evidence.collections.is_empty();
     let has_map = !report.evidence.references.is_empty() || !report.evidence.copies.is_empty();
     let sections: Vec<(&str, &str)> = [
@@ -117,7 +117,7 @@ fn findings_page(report: &Report, rules: &[&RuleMeta]) -> Markup {
                 (verdict::coverage(report, rules))
                 (health::table(report))
             }
-            (findings::section(report, rules))
+            (findings::section(report, rules, site))
             @if has_collections { (collection::section(report)) }
             @if has_map { (map::section(report)) }
             @if !report.checklist.is_empty() { (checklist::section(report)) }

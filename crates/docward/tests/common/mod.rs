@@ -39,6 +39,7 @@ pub(crate) fn docward(arguments: &[&str]) -> Output {
         .args(arguments)
         .current_dir(root())
         .env_remove("NO_COLOR")
+        .env_remove("DOCWARD_DOCS_URL")
         .env("COLUMNS", "100")
         .output()
         .unwrap()
