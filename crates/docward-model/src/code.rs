@@ -1,9 +1,17 @@
 //! Facts about source code that uses MongoDB. Clients are stored as [`crate::ClientUri`]s in the
 //! evidence; this module has all other facts.
 
+mod queries;
+#[cfg(test)]
+mod tests;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::{BsonType, Location};
+
+pub use queries::{
+    FilterKind, ListQuery, ListSource, LoopQuery, NextNumber, NumberBasis, Queries, SkipQuery,
+};
 
 /// Facts from source code and settings.
 #[derive(Clone, Debug, Default)]
@@ -83,6 +91,8 @@ pub struct Code {
     pub closed_models: BTreeMap<String, bool>,
     /// Names that the files of the project use, if they were collected.
     pub mentions: Option<Mentioned>,
+    /// Statements that read documents.
+    pub queries: Queries,
 }
 
 /// A method that runs only if code calls it by name.
@@ -710,6 +720,7 @@ impl Code {
             methods,
             closed_models,
             mentions,
+            queries,
         } = other;
         self.files += files;
         self.paths.extend(paths);
@@ -751,6 +762,7 @@ impl Code {
             self.closed_models.entry(model).and_modify(|had| *had &= closed).or_insert(closed);
         }
         self.mentions = self.mentions.take().or(mentions);
+        self.queries.absorb(queries);
     }
 
     /// Whether the program checks whether the server is available, or connects to it at start.
@@ -853,36 +865,4 @@ impl Code {
 /// Returns a path in lower case, without positions and underscores.
 fn plain_path(path: &str) -> String {
     path.replace(['_', '[', ']'], "").to_ascii_lowercase()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_only_idle_methods_call_never_runs() {
-        let method = |file: &str, name: &str| Method {
-            file: file.to_owned(),
-            name: name.to_owned(),
-            lines: (1, 9),
-        };
-        let mut code = Code {
-            methods: BTreeSet::from([method("a.ts", "add"), method("b.ts", "pay")]),
-            mentions: Some(Mentioned::default()),
-            ..Code::default()
-        };
-        let place = Place {
-            location: Location { file: "a.ts".to_owned(), line: 2, column: 1 },
-            function: Some("add".to_owned()),
-        };
-        let mut named = |name: &str, by: Option<&str>| {
-            let all = code.mentions.get_or_insert_default();
-            all.methods.entry(name.to_owned()).or_default().insert(by.map(str::to_owned));
-            code.is_never_run(&place)
-        };
-        assert!(named("add", Some("add")));
-        assert!(named("add", Some("pay")));
-        assert!(named("pay", Some("add")));
-        assert!(!named("pay", None));
-    }
 }

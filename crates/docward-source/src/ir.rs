@@ -26,6 +26,20 @@ pub(crate) struct Unit<'t> {
     pub(crate) outer_names: Vec<(ScopeId, &'t str)>,
     /// Comments and documentation, as byte ranges.
     pub(crate) remarks: Vec<(usize, usize)>,
+    /// Loops and comprehensions over the elements of a list.
+    pub(crate) iterations: Vec<Iteration<'t>>,
+}
+
+/// A loop or comprehension over the elements of a list.
+pub(crate) struct Iteration<'t> {
+    /// The names of an element or of its parts.
+    pub(crate) names: Vec<&'t str>,
+    pub(crate) list: Expr<'t>,
+    /// Where names in the list are looked up.
+    pub(crate) scope: ScopeId,
+    /// What runs for each element, as a byte range.
+    pub(crate) at: usize,
+    pub(crate) end: usize,
 }
 
 /// What a name in the file stands for elsewhere.

@@ -33,6 +33,7 @@ mod origins;
 mod passwords;
 pub mod place;
 mod project_usage;
+mod queries;
 mod read_modify_write;
 mod secrets;
 mod settings;
@@ -100,6 +101,8 @@ pub struct Known {
     pub(crate) wrappers: BTreeMap<String, Option<updates::Wrapper>>,
     /// Functions that answer with a document they loaded, with its collection; `None` when others of the name do not.
     pub(crate) loaders: BTreeMap<String, Option<Option<String>>>,
+    /// Functions that send a query with what they are given.
+    pub(crate) askers: queries::Askers,
 }
 
 impl Known {
@@ -138,6 +141,7 @@ impl Known {
         self.appenders.extend(other.appenders);
         unite(&mut self.wrappers, other.wrappers);
         unite(&mut self.loaders, other.loaders);
+        self.askers.extend(other.askers);
     }
 
     /// Names of models and of their parts, by which files are found that use one without saying `mongo` anywhere.
@@ -280,6 +284,7 @@ pub fn scan(
             scan.updates();
             scan.loaded();
             scan.calls();
+            scan.queries();
             scan.field_values();
             scan.contacts();
             scan.names();
@@ -369,10 +374,12 @@ fn functions(file: &str, text: &str, unit: &ir::Unit<'_>, known: &Known) -> Know
     scan.loaded();
     let loaders = scan.loaders();
     let stem = values::stem(&format!("./{file}"));
+    let askers = scan.askers(&stem);
     let appenders = out.code.appends.into_iter().filter(|append| append.cap == Cap::None);
     let mut found = Known {
         factories: out.factories.into_iter().map(|name| (stem.clone(), name)).collect(),
         appenders: appenders.filter_map(|append| append.place.function).collect(),
+        askers,
         ..Known::default()
     };
     for (name, wrapper) in out.wrappers {

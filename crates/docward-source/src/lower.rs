@@ -13,8 +13,8 @@ use tree_sitter::Node;
 use super::{
     Language,
     ir::{
-        Arg, Call, Entry, Expr, Function, Import, Key, Kind, Mark, Part, Scope, ScopeId, ScopeKind,
-        Statement, StatementKind, Unit,
+        Arg, Call, Entry, Expr, Function, Import, Iteration, Key, Kind, Mark, Part, Scope, ScopeId,
+        ScopeKind, Statement, StatementKind, Unit,
     },
 };
 use crate::syntax::{Source, part, parts};
@@ -58,6 +58,7 @@ pub(crate) fn lower<'t>(source: &Source<'t>, language: Language) -> Unit<'t> {
         outer_names: Vec::new(),
         exports: false,
         remarks: Vec::new(),
+        iterations: Vec::new(),
     };
     let mut lower = Lower {
         source,
@@ -273,15 +274,45 @@ impl<'t> Lower<'_, 't> {
 
     /// A loop over the elements of a list: `for (const batch of batches)`. Each is an element of the list.
     pub(crate) fn repeat_each(&mut self, node: Node<'_>, scope: ScopeId) -> Kind<'t> {
-        let left = node.child_by_field_name("left").filter(|left| left.kind() == "identifier");
-        let Some(left) = left else { return self.repeat(node, &["right"], scope) };
-        let at = left.start_byte();
-        let name = Expr { at, end: left.end_byte(), kind: Kind::Name(self.text(left)) };
         let list = self.boxed(node, "right", scope);
-        let any = Box::new(Expr { at, end: at, kind: Kind::Null });
-        let value = Expr { at: list.at, end: list.end, kind: Kind::Index(list, any) };
-        self.assign(name, value, false, scope);
+        let left = node.child_by_field_name("left");
+        self.iterate(left, &list, node.child_by_field_name("body"), scope);
+        match left.filter(|left| left.kind() == "identifier") {
+            Some(left) => {
+                let at = left.start_byte();
+                let name = Expr { at, end: left.end_byte(), kind: Kind::Name(self.text(left)) };
+                let any = Box::new(Expr { at, end: at, kind: Kind::Null });
+                let value = Expr { at: list.at, end: list.end, kind: Kind::Index(list, any) };
+                self.assign(name, value, false, scope);
+            }
+            None => self.eval(*list, scope),
+        }
         self.repeat(node, &[], scope)
+    }
+
+    /// Notes a loop over the elements of a list: what an element is called, and what runs for each.
+    pub(crate) fn iterate(
+        &mut self,
+        element: Option<Node<'_>>,
+        list: &Expr<'t>,
+        body: Option<Node<'_>>,
+        scope: ScopeId,
+    ) {
+        let (Some(element), Some(body)) = (element, body) else { return };
+        let mut names = Vec::new();
+        self.names_in(element, &mut names);
+        let (at, end) = (body.start_byte(), body.end_byte());
+        self.unit.iterations.push(Iteration { names, list: list.clone(), scope, at, end });
+    }
+
+    /// The names that a pattern declares.
+    fn names_in(&self, node: Node<'_>, out: &mut Vec<&'t str>) {
+        match node.kind() {
+            "identifier" | "shorthand_property_identifier_pattern" | "variable_name" => {
+                out.push(self.text(node).trim_start_matches('$'));
+            }
+            _ => parts(node).into_iter().for_each(|child| self.names_in(child, out)),
+        }
     }
 
     /// A `case`: what stands in another one does not run with it.

@@ -662,7 +662,7 @@ impl<'u, 't> Scan<'u, 't> {
 impl<'u, 't> super::values::Values<'u, 't> {
     /// Whether the file works with classes that are known to be documents: repositories of other databases look the
     /// same.
-    fn knows_documents(&self) -> bool {
+    pub(super) fn knows_documents(&self) -> bool {
         self.unit.imports.iter().any(|import| {
             import.module.contains("mongodb") || self.known.models.contains_key(import.local)
         })

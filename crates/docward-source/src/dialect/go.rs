@@ -112,6 +112,12 @@ fn node<'t>(l: &mut Lower<'_, 't>, node: Node<'_>, scope: ScopeId) -> Kind<'t> {
             Kind::Other(Vec::new())
         }
         "for_statement" => l.whole_loop(node, scope),
+        "range_clause" => {
+            let list = l.field(node, "right", scope);
+            let body = node.parent().and_then(|around| around.child_by_field_name("body"));
+            l.iterate(node.child_by_field_name("left"), &list, body, scope);
+            list.kind
+        }
         "if_statement" => {
             l.block_field(node, "initializer", scope);
             l.branches(node, scope)
@@ -213,7 +219,7 @@ fn declare<'t>(l: &mut Lower<'_, 't>, targets: &[Expr<'t>], scope: ScopeId) {
     l.unit.locals.extend(names.map(|name| (scope, name)));
 }
 
-/// `a, err := f()`: the call belongs to the first name.
+/// `a, err := f()`: the call belongs to the first name. `a, ok := m[k]`: both names tell of the element.
 fn pairs<'t>(
     l: &mut Lower<'_, 't>,
     targets: Vec<Expr<'t>>,
@@ -221,6 +227,11 @@ fn pairs<'t>(
     adds: bool,
     scope: ScopeId,
 ) {
+    if let ([_, found], [value]) = (targets.as_slice(), values.as_slice())
+        && matches!(value.kind, Kind::Index(..))
+    {
+        l.assign(found.clone(), value.clone(), adds, scope);
+    }
     let mut values = values.into_iter();
     for target in targets {
         if let Some(value) = values.next() {

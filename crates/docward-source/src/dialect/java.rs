@@ -138,7 +138,13 @@ fn node<'t>(l: &mut Lower<'_, 't>, node: Node<'_>, scope: ScopeId) -> Kind<'t> {
             l.assignment(node, adds, scope)
         }
         "for_statement" => l.repeat(node, &["init", "condition", "update"], scope),
-        "enhanced_for_statement" => l.repeat(node, &["value"], scope),
+        "enhanced_for_statement" => {
+            let list = l.field(node, "value", scope);
+            let body = node.child_by_field_name("body");
+            l.iterate(node.child_by_field_name("name"), &list, body, scope);
+            l.eval(list, scope);
+            l.repeat(node, &[], scope)
+        }
         "while_statement" | "do_statement" => l.repeat(node, &["condition"], scope),
         "if_statement" => l.branches(node, scope),
         "switch_block_statement_group" | "switch_rule" => l.case(node, scope),

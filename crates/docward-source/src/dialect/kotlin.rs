@@ -142,7 +142,20 @@ fn node<'t>(l: &mut Lower<'_, 't>, node: Node<'_>, scope: ScopeId) -> Kind<'t> {
             let adds = l.field_text(node, "operator") != "=";
             l.assignment(node, adds, scope)
         }
-        "for_statement" | "while_statement" | "do_while_statement" => l.whole_loop(node, scope),
+        "for_statement" => {
+            let held = parts(node);
+            let inner = l.enter(ScopeKind::Loop, scope, node);
+            for (n, child) in held.iter().enumerate() {
+                let expr = l.node(*child, inner);
+                // The element, the list and the body.
+                if n == 1 {
+                    l.iterate(held.first().copied(), &expr, held.get(2).copied(), scope);
+                }
+                l.eval(expr, inner);
+            }
+            Kind::Other(Vec::new())
+        }
+        "while_statement" | "do_while_statement" => l.whole_loop(node, scope),
         "return_expression" => l.returned(node, scope),
         "import" => l.imported_path(node),
         "call_expression" => {

@@ -157,8 +157,10 @@ fn node<'t>(l: &mut Lower<'_, 't>, node: Node<'_>, scope: ScopeId) -> Kind<'t> {
         "for_statement" => l.repeat(node, &["initialize", "condition", "update"], scope),
         "while_statement" | "do_statement" => l.repeat(node, &["condition"], scope),
         "foreach_statement" => {
-            if let Some(list) = parts(node).first() {
+            let held = parts(node);
+            if let Some(list) = held.first() {
                 let list = l.node(*list, scope);
+                l.iterate(held.get(1).copied(), &list, node.child_by_field_name("body"), scope);
                 l.eval(list, scope);
             }
             l.repeat(node, &[], scope)

@@ -95,6 +95,13 @@ fn node<'t>(l: &mut Lower<'_, 't>, node: Node<'_>, scope: ScopeId) -> Kind<'t> {
             Kind::Function(l.function(function, node.child_by_field_name("body"), node, scope))
         }
         "for_statement" => l.repeat_each(node, scope),
+        "for_in_clause" => {
+            let left = l.field(node, "left", scope);
+            let list = l.field(node, "right", scope);
+            // The comprehension around it runs for each element.
+            l.iterate(node.child_by_field_name("left"), &list, node.parent(), scope);
+            Kind::Other(vec![left, list])
+        }
         "while_statement" => l.repeat(node, &["condition"], scope),
         "if_statement" | "elif_clause" => l.branches(node, scope),
         "with_item" => {
