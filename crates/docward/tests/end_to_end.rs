@@ -6,6 +6,7 @@ mod ci_files;
 mod cli;
 mod cluster;
 mod common;
+mod conformance_live;
 mod connect_check;
 mod connect_plan;
 mod connect_sdk;
