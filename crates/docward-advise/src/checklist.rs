@@ -14,7 +14,7 @@ use docward_model::{
     Severity, Verdict, Workload,
 };
 
-use docward_rules::facts::{business, joins, patterns, sharding, sizes::Figures, text, workload};
+use docward_rules::facts::{business, joins, patterns, sharding, sizes::Figures, text, thresholds::w011};
 use docward_rules::{Outcome, RULES, Rule};
 use said::{first, left_open, places, read, seen, shortened};
 
@@ -123,7 +123,7 @@ fn people() -> Answer {
 /// The reason why this number of recorded operations proves nothing, if so: only connections, only
 /// unfinished operations, or too few for the rules to find anything.
 fn too_few(recorded: u64) -> Option<String> {
-    let enough = workload::ENOUGH as u64;
+    let enough = w011::MIN_COUNT.default_number() as u64;
     match recorded {
         0 => Some("the workload shows no operation that has ended".to_owned()),
         few if few < enough => Some(format!(

@@ -7,7 +7,7 @@ use docward_model::{
 };
 
 use super::{Judge, is_plain, places};
-use docward_rules::facts::{ids, rising, text};
+use docward_rules::facts::{ids, rising, text, thresholds::t008};
 
 /// The sort key of documents, from the oldest to the newest.
 pub(super) type Age = (i64, u64);
@@ -97,10 +97,11 @@ impl<'a> Clock<'a> {
 
 /// Returns whether documents are in the order of random ids: an export sorted by `_id`.
 fn is_sorted_by_chance(profile: &Profile) -> bool {
-    ids::judge(profile, ids::RISING_SHARE, ids::ORDER_PAIRS).is_some_and(|id| {
-        matches!(id.kind, ids::IdKind::RandomUuidText | ids::IdKind::RandomUuidBinary)
-            && matches!(id.order, ids::Order::Rising | ids::Order::Falling)
-    })
+    ids::judge(profile, t008::RISING.default_number(), t008::MIN_PAIRS.default_number() as u64)
+        .is_some_and(|id| {
+            matches!(id.kind, ids::IdKind::RandomUuidText | ids::IdKind::RandomUuidBinary)
+                && matches!(id.order, ids::Order::Rising | ids::Order::Falling)
+        })
 }
 
 /// The type of most sampled values of a field.

@@ -24,10 +24,11 @@ use docward_model::{
 };
 
 use age::Clock;
+use docward_rules::facts::thresholds::{k001, k002, k003, w011};
 use docward_rules::facts::{
     ids,
     key_change::{KeyChange, Way},
-    rising, sharding, text, workload,
+    sharding, text,
 };
 use places::CHUNKS;
 
@@ -159,21 +160,22 @@ struct Limits {
 
 impl Limits {
     fn of(settings: &Settings, namespace: &Namespace) -> Self {
-        let read =
-            |code: &str, key: &str, default: f64| settings.number_at(code, key, namespace, default);
-        let count = |code: &str, key: &str, default: i64| read(code, key, default as f64) as u64;
+        let k001 = |threshold| k001::limit(settings, namespace, threshold);
+        let k002 = |threshold| k002::limit(settings, namespace, threshold);
+        let k003 = |threshold| k003::limit(settings, namespace, threshold);
+        let w011 = |threshold| w011::limit(settings, namespace, threshold);
         let pairs = ids::Limits::of(settings, namespace).order_pairs;
         Self {
-            values: count("K001", "min-values", sharding::MIN_VALUES),
-            values_per_shard: count("K001", "values-per-shard", sharding::VALUES_PER_SHARD),
-            repeats: read("K001", "min-repeats", sharding::MIN_REPEATS as f64),
-            warn_share: sharding::max_share(settings, namespace),
-            fail_share: read("K002", "fail-share", sharding::FAIL_SHARE),
-            documents: count("K002", "min-documents", sharding::MIN_DOCUMENTS),
-            correlation: read("K003", "min-correlation", rising::CORRELATION),
-            rising_ids: (read("K003", "rising-share", ids::RISING_SHARE), pairs),
-            targeted: read("W011", "min-targeted", sharding::MIN_TARGETED),
-            reads: count("W011", "min-count", workload::ENOUGH),
+            values: k001(&k001::MIN_VALUES) as u64,
+            values_per_shard: k001(&k001::PER_SHARD) as u64,
+            repeats: k001(&k001::MIN_REPEATS),
+            warn_share: k002(&k002::WARN),
+            fail_share: k002(&k002::FAIL),
+            documents: k002(&k002::MIN_DOCUMENTS) as u64,
+            correlation: k003(&k003::CORRELATION),
+            rising_ids: (k003(&k003::RISING), pairs),
+            targeted: w011(&w011::MIN_TARGETED),
+            reads: w011(&w011::MIN_COUNT) as u64,
         }
     }
 }

@@ -5,9 +5,6 @@ use docward_model::{BsonType, Field, Profile, TextClass};
 
 use super::{classes, ids, text, words};
 
-/// Rank correlation of value and order of documents from which a field counts as rising.
-pub const CORRELATION: f64 = 0.90;
-
 /// Nearly all: a few values of another type do not change where new documents go.
 fn is_most(n: u64, all: u64) -> bool {
     all > 0 && 20 * n >= 19 * all

@@ -1,7 +1,7 @@
 //! Questions about a shard key (SK-*): what it is made of, how fine it is. The key is the one a cluster
 //! has, or else the one that was declared. How to change it is in `key_change`.
 
-use super::thresholds::k002;
+use super::thresholds::{k002, k003};
 use std::{borrow::Cow, collections::BTreeMap};
 
 use docward_model::{
@@ -276,7 +276,7 @@ pub fn fine_field<'a>(
             && f.distinct.top_share <= max_share
             && !rising::is_made_in_order(f)
             && match f.natural_order {
-                Some(r) => r.abs() < rising::CORRELATION,
+                Some(r) => r.abs() < k003::CORRELATION.default_number(),
                 None => !rising::may_rise(f),
             }
     })
@@ -306,11 +306,6 @@ pub fn splitter(
     fields.push(("_id".to_owned(), rises));
     fields
 }
-
-/// The share of one value above which a key fails (SK-2).
-pub const FAIL_SHARE: f64 = 0.30;
-/// The share of reads that must name the key (SK-4).
-pub const MIN_TARGETED: f64 = 0.8;
 
 /// The share of one value that `K002` warns about, as configured for a namespace.
 pub fn max_share(settings: &Settings, namespace: &Namespace) -> f64 {

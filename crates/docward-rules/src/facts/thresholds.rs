@@ -224,6 +224,15 @@ pub mod k002 {
         "documents to count before a share says anything"
     );
 
+    threshold!(
+        pub FAIL,
+        "fail-share",
+        Float(0.30),
+        "share of documents",
+        "SK-2",
+        "share of one value above which the key fails"
+    );
+
     /// The threshold as configured at a namespace.
     pub fn limit(settings: &Settings, namespace: &Namespace, threshold: &Threshold) -> f64 {
         settings.limit("K002", threshold, namespace)
@@ -430,5 +439,63 @@ pub mod w003 {
     /// The threshold as configured at a namespace.
     pub fn limit(settings: &Settings, namespace: &Namespace, threshold: &Threshold) -> f64 {
         settings.limit("W003", threshold, namespace)
+    }
+}
+
+/// Thresholds of K003.
+pub mod k003 {
+    use docward_model::{Namespace, Settings, Threshold};
+
+    use crate::threshold;
+
+    threshold!(
+        pub CORRELATION,
+        "min-correlation",
+        Float(0.90),
+        "rank correlation",
+        "our default",
+        "correlation of value and order of documents from which a field counts as rising"
+    );
+    threshold!(
+        pub RISING,
+        "rising-share",
+        Float(0.95),
+        "share of neighbours",
+        "DM-10.2",
+        "share of neighbouring `_id`s that rise from which `_id` counts as rising"
+    );
+
+    /// The threshold as configured at a namespace.
+    pub fn limit(settings: &Settings, namespace: &Namespace, threshold: &Threshold) -> f64 {
+        settings.limit("K003", threshold, namespace)
+    }
+}
+
+/// Thresholds of W011.
+pub mod w011 {
+    use docward_model::{Namespace, Settings, Threshold};
+
+    use crate::threshold;
+
+    threshold!(
+        pub MIN_TARGETED,
+        "min-targeted",
+        Float(0.8),
+        "share of reads",
+        "SK-4",
+        "a smaller share of reads with the key is reported"
+    );
+    threshold!(
+        pub MIN_COUNT,
+        "min-count",
+        Int(20),
+        "reads",
+        "our default",
+        "fewer reads say nothing"
+    );
+
+    /// The threshold as configured at a namespace.
+    pub fn limit(settings: &Settings, namespace: &Namespace, threshold: &Threshold) -> f64 {
+        settings.limit("W011", threshold, namespace)
     }
 }

@@ -97,10 +97,6 @@ pub fn are_related<'a>(
     known || fields.into_iter().any(is_id)
 }
 
-/// Operations below which a record says nothing about what is done often: the rules about habits ask for
-/// as many, and what they could not have found they cannot vouch for.
-pub const ENOUGH: i64 = 20;
-
 /// Whether people's own operations are meant: not those on the server's databases.
 pub fn is_business(namespace: &Namespace) -> bool {
     !server::is_system_database(&namespace.database)

@@ -2,9 +2,9 @@
 
 use docward_model::{Collection, Draft, Level, Profile, ShardKey, Subject};
 
-use crate::facts::thresholds::k002::{MIN_DOCUMENTS, WARN};
+use crate::facts::thresholds::k002::{FAIL, MIN_DOCUMENTS, WARN};
 use crate::facts::{key_change::KeyChange, sharding, text};
-use crate::{Cx, declare_rule, threshold};
+use crate::{Cx, declare_rule};
 
 declare_rule! {
     /// # Dominated shard key
@@ -48,15 +48,6 @@ declare_rule! {
     data: ["exact", "key", "topShare", "values"],
     check: Collection(check),
 }
-
-threshold!(
-    FAIL,
-    "fail-share",
-    Float(sharding::FAIL_SHARE),
-    "share of documents",
-    "SK-2",
-    "share of one value above which the key fails"
-);
 
 /// A key whose top value has little more than an even share is short of values, which `K001` says.
 const EVEN: f64 = 1.5;

@@ -2,8 +2,9 @@
 
 use docward_model::{Collection, Draft, Field, Profile, ShardKey, Subject};
 
+use crate::facts::thresholds::k003::{CORRELATION, RISING};
 use crate::facts::{ids, key_change::KeyChange, rising, sharding};
-use crate::{Cx, declare_rule, threshold};
+use crate::{Cx, declare_rule};
 
 declare_rule! {
     /// # Monotonic shard key
@@ -46,23 +47,6 @@ declare_rule! {
     data: ["key", "reason"],
     check: Collection(check),
 }
-
-threshold!(
-    CORRELATION,
-    "min-correlation",
-    Float(rising::CORRELATION),
-    "rank correlation",
-    "our default",
-    "correlation of value and order of documents from which a field counts as rising"
-);
-threshold!(
-    RISING,
-    "rising-share",
-    Float(0.95),
-    "share of neighbours",
-    "DM-10.2",
-    "share of neighbouring `_id`s that rise from which `_id` counts as rising"
-);
 
 fn check(collection: &Collection, cx: &mut Cx<'_>) {
     let Some(profile) = &collection.profile else { return };

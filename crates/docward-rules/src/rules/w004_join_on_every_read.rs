@@ -71,7 +71,7 @@ threshold!(
 threshold!(
     MIN_COUNT,
     "min-count",
-    Int(workload::ENOUGH),
+    Int(20),
     "operations",
     "our default",
     "fewer joins are no pattern"

@@ -50,7 +50,7 @@ declare_rule! {
 threshold!(
     MIN_COUNT,
     "min-count",
-    Int(workload::ENOUGH),
+    Int(20),
     "operations",
     "our default",
     "figures computed less often are not reported"

@@ -61,7 +61,7 @@ declare_rule! {
 threshold!(
     MIN_COUNT,
     "min-count",
-    Int(workload::ENOUGH),
+    Int(20),
     "requests",
     "our default",
     "fewer requests are no pattern"

@@ -63,7 +63,7 @@ declare_rule! {
 threshold!(
     MIN_COUNT,
     "min-count",
-    Int(workload::ENOUGH),
+    Int(20),
     "times",
     "our default",
     "fewer are not reported"

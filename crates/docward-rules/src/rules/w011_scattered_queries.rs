@@ -2,13 +2,13 @@
 
 use docward_model::{Draft, Evidence, QueryStats, Seen, Subject, Unit};
 
+use crate::facts::thresholds::w011::{MIN_COUNT, MIN_TARGETED};
 use crate::{
     Cx, declare_rule,
     facts::{
         sharding::{self, Standing},
         text, workload,
     },
-    threshold,
 };
 
 declare_rule! {
@@ -64,23 +64,6 @@ declare_rule! {
     data: ["reads", "share", "targeted"],
     check: Deployment(check),
 }
-
-threshold!(
-    MIN_TARGETED,
-    "min-targeted",
-    Float(sharding::MIN_TARGETED),
-    "share of reads",
-    "SK-4",
-    "a smaller share of reads with the key is reported"
-);
-threshold!(
-    MIN_COUNT,
-    "min-count",
-    Int(workload::ENOUGH),
-    "reads",
-    "our default",
-    "fewer reads say nothing"
-);
 
 fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
     for (namespace, shapes) in &sharding::reads(evidence) {
