@@ -14,7 +14,9 @@ use docward_model::{
     Severity, Verdict, Workload,
 };
 
-use docward_rules::facts::{business, joins, patterns, sharding, sizes::Figures, text, thresholds::w011};
+use docward_rules::facts::{
+    business, joins, patterns, sharding, sizes::Figures, text, thresholds::w011,
+};
 use docward_rules::{Outcome, RULES, Rule};
 use said::{first, left_open, places, read, seen, shortened};
 

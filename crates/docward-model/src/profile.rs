@@ -248,6 +248,9 @@ pub struct NumberProfile {
     pub integral_doubles: u64,
     /// Doubles with a fraction.
     pub fractional_doubles: u64,
+    /// Doubles between 2^53 and 2^64, where a double cannot hold every whole number.
+    #[serde(default)]
+    pub inexact_doubles: u64,
     /// NaN or infinite.
     pub not_finite: u64,
     /// Doubles, of those examined in detail, whose shortest text has at most 4 decimals.

@@ -564,6 +564,7 @@ impl Finisher {
             max,
             integral_doubles: doubles.integral,
             fractional_doubles: doubles.fractional,
+            inexact_doubles: doubles.inexact,
             not_finite: doubles.not_finite,
             examined_doubles: leaves().count() as u64,
             short_decimals: leaves().filter(|(_, l)| l.short).count() as u64,

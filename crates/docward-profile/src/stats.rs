@@ -54,8 +54,14 @@ pub(crate) struct Doubles {
     pub(crate) max: f64,
     pub(crate) integral: u64,
     pub(crate) fractional: u64,
+    pub(crate) inexact: u64,
     pub(crate) not_finite: u64,
 }
+
+/// Up to 2^53, doubles hold every whole number.
+const EXACT: f64 = 9_007_199_254_740_992.0;
+/// 2^64. Whole numbers beyond it are measurements rather than identifiers.
+const WIDEST: f64 = 18_446_744_073_709_551_616.0;
 
 impl Default for Doubles {
     fn default() -> Self {
@@ -64,6 +70,7 @@ impl Default for Doubles {
             max: f64::NEG_INFINITY,
             integral: 0,
             fractional: 0,
+            inexact: 0,
             not_finite: 0,
         }
     }
@@ -81,6 +88,7 @@ impl Doubles {
         self.max = self.max.max(n);
         if is_whole || n.abs() >= 9.0e15 {
             self.integral += 1;
+            self.inexact += u64::from(EXACT < n.abs() && n.abs() <= WIDEST);
         } else {
             self.fractional += 1;
         }
@@ -91,6 +99,7 @@ impl Doubles {
         self.max = self.max.max(other.max);
         self.integral += other.integral;
         self.fractional += other.fractional;
+        self.inexact += other.inexact;
         self.not_finite += other.not_finite;
     }
 }

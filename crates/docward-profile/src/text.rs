@@ -350,7 +350,7 @@ fn is_month_name(word: &[u8]) -> bool {
     MONTHS.iter().any(|month| word == *month || word == &month[..3])
 }
 
-/// `Fri Mar 15 2024 10:30:00`, `Fri, 15 Mar 2024`, `Mar 15, 2024`, `October 1, 2009`.
+/// `Fri Mar 15 2024 10:30:00`, `Fri Mar 15 10:30:00 2024` (C's `ctime`), `Fri, 15 Mar 2024`, `October 1, 2009`.
 fn is_worded_date(s: &[u8]) -> bool {
     let head: &[u8] = &s[..3];
     if !HEADS.contains(&[head[0], head[1], head[2]]) {
@@ -369,6 +369,8 @@ fn is_worded_date(s: &[u8]) -> bool {
         .split(|c| !c.is_ascii_alphanumeric())
         .filter(|w| !w.is_empty() && w.iter().all(u8::is_ascii_digit));
     let day = numbers.next().is_some_and(|w| w.len() <= 2);
+    // `ctime` puts the time of day before the year, and some services an offset as well.
+    let mut numbers = numbers.skip_while(|w| w.len() == 2 || w.len() == 4 && !is_year(w));
     let year = numbers.next().is_some_and(|w| w.len() == 4 && is_year(w));
     has_month && day && year
 }
@@ -516,6 +518,10 @@ mod tests {
             ("15.03.2024", T::DateAmbiguous),
             ("2024/03/15", T::DateAmbiguous),
             ("Fri Mar 15 2024 10:30:00 GMT+0000", T::DateAmbiguous),
+            ("Fri Mar 15 10:30:00 2024", T::DateAmbiguous),
+            ("Wed Aug 27 13:08:45 +0000 2008", T::DateAmbiguous),
+            ("Wed Aug 27 13:08:45 +0530 2008", T::DateAmbiguous),
+            ("Mon Mar 15 10:30:00", T::Other),
             ("Fri, 15 Mar 2024 10:30:00 GMT", T::DateAmbiguous),
             ("October 1, 2009", T::DateAmbiguous),
             ("Mars Attacks 1996 edition", T::Other),

@@ -135,6 +135,7 @@ mod t011_case_variant_ids;
 mod t012_epoch_as_number;
 mod t013_number_as_string;
 mod t014_deprecated_types;
+mod t015_digits_lost_in_double;
 mod t020_float_money_in_model;
 mod t021_string_date_in_model;
 mod t022_numeric_status_in_model;
@@ -305,6 +306,7 @@ pub static RULES: &[&Rule] = &[
     &t012_epoch_as_number::T012,
     &t013_number_as_string::T013,
     &t014_deprecated_types::T014,
+    &t015_digits_lost_in_double::T015,
     &t020_float_money_in_model::T020,
     &t021_string_date_in_model::T021,
     &t022_numeric_status_in_model::T022,

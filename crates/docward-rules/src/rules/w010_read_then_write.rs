@@ -60,14 +60,7 @@ declare_rule! {
     check: Deployment(check),
 }
 
-threshold!(
-    MIN_COUNT,
-    "min-count",
-    Int(20),
-    "times",
-    "our default",
-    "fewer are not reported"
-);
+threshold!(MIN_COUNT, "min-count", Int(20), "times", "our default", "fewer are not reported");
 
 fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
     for (namespace, count) in evidence.workload.iter().flat_map(|w| &w.read_then_write) {
