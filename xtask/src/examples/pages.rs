@@ -22,9 +22,10 @@ use anyhow::{Context, Result, bail};
 use crate::{docs, links, root};
 
 /// Pages whose commands are run, besides tutorials.
-const RUN: [&str; 7] = [
+const RUN: [&str; 8] = [
     "docs/connect-check.md",
     "docs/design.md",
+    "docs/design-decisions.md",
     "docs/design-gallery.md",
     "docs/design-model.md",
     "docs/design-simulate.md",
