@@ -76,7 +76,9 @@ fn sections(help: &str) -> Vec<(String, Vec<&str>)> {
     let mut all = vec![(String::new(), Vec::new())];
     let mut after_gap = true;
     for line in help.lines() {
-        let title = line.strip_suffix(':').filter(|t| t.starts_with(char::is_uppercase));
+        // A sentence may end with a colon too.
+        let is_title = |t: &&str| t.starts_with(char::is_uppercase) && t.split(' ').count() <= 3;
+        let title = line.strip_suffix(':').filter(is_title);
         let usage = line.strip_prefix("Usage: ");
         let is_rest = after_gap && !line.starts_with(' ') && all.len() > 1;
         after_gap = line.is_empty();
@@ -152,7 +154,7 @@ fn page(command: &str, help: &str) -> String {
         match title.as_str() {
             _ if text.is_empty() => continue,
             "" if text.starts_with("Exit codes: ") => out += &exit_codes(&text),
-            "" => out += &format!("\n{}\n", cell(&text).replace("<br>", "\n")),
+            "" => out += &format!("\n{}\n", prose(&lines)),
             "Usage" => {
                 let usage: Vec<&str> = lines.iter().map(|line| line.trim()).collect();
                 out += &format!("\n```text\n{}\n```\n", usage.join("\n").trim());
@@ -167,6 +169,22 @@ fn page(command: &str, help: &str) -> String {
         }
     }
     out
+}
+
+/// Running text; lines with an indentation are code.
+fn prose(lines: &[&str]) -> String {
+    let mut out = String::new();
+    let mut is_code = false;
+    for line in lines {
+        if line.starts_with("  ") != is_code {
+            is_code = !is_code;
+            out += if is_code { "\n```text\n" } else { "```\n\n" };
+        }
+        out += &if is_code { line.trim().to_owned() } else { cell(line) };
+        out.push('\n');
+    }
+    out += if is_code { "```" } else { "" };
+    out.trim().to_owned()
 }
 
 fn guide_title(guide: &str) -> String {
