@@ -4,7 +4,9 @@
 //! |---|---|
 //! | `console` | every line that begins with `$ ` is run; what follows is its output, in which a line `…` stands for any number of lines |
 //! | `sh` | every command that begins with `docward` is run; it must not fail. In a tutorial the whole block is run |
-//! | `yaml` | when it begins with `# NAME.yaml`, commands find it under that name |
+//! | `yaml`, `toml`, `python` | when it begins with `# NAME.yaml`, commands find it under that name |
+//!
+//! Durations in the output may differ. A command may fail with exit code 2 if the page shows its error message.
 //!
 //! On other pages, for commands about a server, and for commands within a text, only the arguments are checked: the
 //! commands are run with `--help` appended, which a wrong argument prevents.
@@ -20,11 +22,13 @@ use anyhow::{Context, Result, bail};
 use crate::{docs, links, root};
 
 /// Pages whose commands are run, besides tutorials.
-const RUN: [&str; 5] = [
+const RUN: [&str; 7] = [
+    "docs/connect-check.md",
     "docs/design.md",
     "docs/design-gallery.md",
     "docs/design-model.md",
     "docs/design-simulate.md",
+    "docs/first-screens.md",
     "examples/README.md",
 ];
 /// Folders of generated pages.
@@ -104,8 +108,11 @@ enum Step {
 impl Step {
     fn of(command: &str, mode: Mode) -> Self {
         let command = command.split(" #").next().unwrap_or_default().trim().to_owned();
-        let server = ["mongodb://", "$MONGODB_URI", " simulate ", "mongod.log"];
-        if mode == Mode::Arguments || server.iter().any(|word| command.contains(word)) {
+        let server = ["mongodb://", "$MONGODB_URI", " simulate ", "mongod.log", "clients.txt"];
+        // Checks of connection strings do not connect.
+        let connects = !command.starts_with("docward connect check 'mongodb://")
+            && server.iter().any(|word| command.contains(word));
+        if mode == Mode::Arguments || connects {
             Self::Arguments(command)
         } else {
             Self::Run(command)
@@ -153,10 +160,13 @@ fn refreshed(
                 continue;
             }
             Some("sh") => line,
-            Some("yaml") if lines[number - 2].starts_with("```") => {
+            Some(language @ ("yaml" | "toml" | "python"))
+                if lines[number - 2].starts_with("```") =>
+            {
                 let rest = lines[number - 1..].iter().take_while(|l| !l.starts_with("```"));
                 let text: String = rest.map(|line| format!("{line}\n")).collect();
-                let name = line.strip_prefix("# ").filter(|name| name.ends_with(".yaml"));
+                let ending = if language == "python" { ".py" } else { language };
+                let name = line.strip_prefix("# ").filter(|name| name.ends_with(ending));
                 if let Some(name) = name.filter(|name| !name.contains([' ', '/'])) {
                     take(&Step::File(name.to_owned(), text))?;
                 }
@@ -181,19 +191,27 @@ fn refreshed(
         }
         let step = Step::of(&command, mode);
         let Some(output) = take(&step)? else { continue };
-        ended(number, &command, &output, fault);
-        if fence != Some("console") || matches!(step, Step::Arguments(_)) {
-            continue;
-        }
         let end = at
             + lines[at..]
                 .iter()
                 .take_while(|l| !l.starts_with("$ ") && !l.starts_with("```"))
                 .count();
         let shown = &lines[at..end];
-        let printed = String::from_utf8_lossy(&output.stdout).into_owned();
+        let shows_error = shown.first().is_some_and(|line| line.starts_with("error: "));
+        if !shows_error {
+            ended(number, &command, &output, fault);
+        }
+        if fence != Some("console") || matches!(step, Step::Arguments(_)) {
+            continue;
+        }
+        let printed = if shows_error { &output.stderr } else { &output.stdout };
+        let printed = String::from_utf8_lossy(printed).into_owned();
         let printed: Vec<&str> = printed.lines().map(str::trim_end).collect();
-        if shown.iter().any(|line| is_gap(line)) {
+        let is_same =
+            shown.iter().map(|line| timeless(line)).eq(printed.iter().map(|line| timeless(line)));
+        if is_same {
+            out.extend(shown.iter().map(|line| (*line).to_owned()));
+        } else if shown.iter().any(|line| is_gap(line)) {
             if let Some(missing) = missing(shown, &printed) {
                 fault(number, format!("`{command}` does not print: {missing}"));
             }
@@ -223,6 +241,13 @@ fn ended(line: usize, command: &str, output: &Output, fault: &mut dyn FnMut(usiz
         let told = String::from_utf8_lossy(&output.stderr);
         fault(line, format!("`{command}` fails: {}", told.trim()));
     }
+}
+
+/// A line without the duration of the run.
+fn timeless(line: &str) -> String {
+    let is_duration =
+        |part: &&str| part.strip_suffix(" s").is_some_and(|n| n.parse::<f64>().is_ok());
+    line.split(" · ").filter(|part| !is_duration(part)).collect::<Vec<_>>().join(" · ")
 }
 
 fn is_gap(line: &str) -> bool {
