@@ -3,12 +3,15 @@
 #![allow(clippy::print_stdout, reason = "a developer's tool talks to the terminal")]
 
 mod codegen;
+mod command_pages;
 mod corpus;
 mod docs;
 mod examples;
 mod gallery;
 mod import_graph;
+mod links;
 mod new_rule;
+mod site;
 mod source;
 mod tidy;
 mod words;
@@ -41,7 +44,7 @@ const COMMANDS: &[Command] = &[
     },
     Command {
         name: "docs",
-        about: "write docs/rules, docs/clauses.md, docs/docward.schema.json and the gallery of designs",
+        about: "write docs/rules, docs/commands, the contents of the site, docs/clauses.md, the schema, the gallery",
         run: |_| docs::run(),
     },
     Command {
@@ -56,6 +59,11 @@ const COMMANDS: &[Command] = &[
             [code, name] => new_rule::run(code, name),
             _ => bail!("usage: cargo xtask new-rule CODE name-of-the-bad-pattern"),
         },
+    },
+    Command {
+        name: "site",
+        about: "build target/site with mdBook and check its links (scripts/mdbook.py --install comes first)",
+        run: |_| site::run(),
     },
     Command {
         name: "tidy",
