@@ -84,7 +84,7 @@ fn a_baseline_goes_round_and_only_shrinks() {
 
     let missing = project.audit(&["--baseline", &file]);
     assert_eq!(code(&missing), 2);
-    assert!(stderr(&missing).contains("--write-baseline makes one"), "{}", stderr(&missing));
+    assert!(stderr(&missing).contains("--write-baseline creates it"), "{}", stderr(&missing));
 
     // All findings are accepted, so only new ones are reported.
     let (written, exit) = project.report(&["--baseline", &file, "--write-baseline"]);
@@ -304,7 +304,7 @@ fn the_baseline_can_be_named_in_the_settings() {
     assert_eq!(code(&broken), 2);
     assert!(stderr(&broken).contains("is not a baseline"), "{}", stderr(&broken));
     let alone = project.audit(&["--allow-growth"]);
-    assert!(stderr(&alone).contains("goes with --write-baseline"), "{}", stderr(&alone));
+    assert!(stderr(&alone).contains("requires --write-baseline"), "{}", stderr(&alone));
 }
 
 #[test]

@@ -105,7 +105,7 @@ fn sk_2_shardkey_judges_the_key_that_is_there_first_and_measures_its_spread() {
     let uri = servers.uri();
     let arguments = ["shardkey", &uri, "--collection", "t_order", "--full", "--no-progress"];
     let out = docward(&[&arguments[..], &["--format", "json"]].concat());
-    assert_eq!(code(&out), 1, "the key it has fails");
+    assert_eq!(code(&out), 1, "the current key fails");
     let report: Value = serde_json::from_slice(&out.stdout).expect("JSON");
     let collection = &report["collections"][0];
     assert_eq!(collection["shards"], 2);

@@ -70,7 +70,8 @@ fn shardkey_says_what_cannot_be_judged() {
         (r#"{"viewOn": "t_order_item", "pipeline": []}"#, "is a view, which cannot be sharded"),
         (
             r#"{"timeseries": {"timeField": "at", "metaField": "device"}}"#,
-            "may be made of `device` or fields inside it and, last and not hashed, `at`",
+            "can consist of `device` or fields inside it and, in the last place and not hashed, \
+             `at`",
         ),
     ] {
         let dump = dumped(options, "");
@@ -81,7 +82,7 @@ fn shardkey_says_what_cannot_be_judged() {
     }
     let zone = shardkey(&["examples/shop", "--collection", "t_order", "--zone", "nope"]);
     assert_eq!(code(&zone), 2);
-    assert!(stderr(&zone).contains("--zone nope: no document that was read has such a field"));
+    assert!(stderr(&zone).contains("--zone nope: no document that was read has this field"));
 }
 
 #[test]
