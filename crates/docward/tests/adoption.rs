@@ -260,7 +260,7 @@ fn a_diff_does_not_call_withheld_or_unread_things_fixed_or_new() {
     let since = docward(&["diff", &file("blank.json"), &file("all.json")]);
     assert_eq!(code(&since), 0, "{}", stderr(&since));
     assert!(stderr(&since).contains("a run that read nothing"), "{}", stderr(&since));
-    assert!(stdout(&since).contains(" not looked for before"), "{}", stdout(&since));
+    assert!(stdout(&since).contains(" not checked before"), "{}", stdout(&since));
     fs::write(file("diff.json"), diff("narrow.json", "all.json").to_string()).unwrap();
     let of_diff = docward(&["diff", &file("all.json"), &file("diff.json")]);
     assert_eq!(code(&of_diff), 2);
@@ -394,7 +394,7 @@ fn a_waived_item_is_signed_off() {
     project.orders(&["\"orderedAt\": {\"$date\": \"2024-01-01T00:00:00Z\"}"]);
     waive("2999-12-31");
     let passed = stdout(&list(&["--format", "json"]));
-    assert!(passed.contains("its waiver in docward.toml is not needed any more"), "{passed}");
+    assert!(passed.contains("its waiver in docward.toml is no longer needed"), "{passed}");
     assert!(!passed.contains("the old ledger"), "what passes is not waived");
 }
 

@@ -187,14 +187,14 @@ fn bad_input_is_refused_with_a_reason() {
         ("choose --mongos 0", "0 is not in 1.."),
         ("choose --mongos 8 --client-ips 0", "0 is not in 1.."),
         ("choose --mongos 8 --driver cobol@1", "cobol"),
-        ("choose --mongos 8 --driver python@new", "no version"),
+        ("choose --mongos 8 --driver python@new", "not a version"),
         ("choose --mongos 8 --server-version x", "not a version"),
         ("choose --mongos 8 --apps 5", "--pool"),
         ("choose --mongos 8 --apps 5 --pool 3", "--limit"),
         ("choose --mongos 8 --limit 3000", "--apps"),
-        ("choose --mongos 8 --lock Cargo.toml", "not understood"),
+        ("choose --mongos 8 --lock Cargo.toml", "unknown type of file"),
         ("choose --mongos 8 --lock no/go.mod", "no/go.mod"),
-        ("sdk --lang python --go-version 1", "about Go"),
+        ("sdk --lang python --go-version 1", "applies to Go"),
         ("sdk --lang cobol", "cobol"),
         ("sdk --lang go --go-version 3", "3"),
         ("sdk --lang python --pool 0", "0 is not in 1.."),
@@ -259,7 +259,7 @@ fn cm_0_3_cm_2_4_st_30_ap_s1_4_choices_of_the_rule_book() {
     let markdown = text(
         "choose --topology sharded --mongos 16 --client-ips 4 --driver java@3.4 --format markdown",
     );
-    assert!(markdown.contains("must be switched on at the provider first (CM-3.2)"), "{markdown}");
+    assert!(markdown.contains("must first be enabled at the provider (CM-3.2)"), "{markdown}");
 }
 
 #[test]
@@ -276,7 +276,7 @@ fn cm_0_2_replica_sets_and_standalones_are_told_as_what_they_are() {
         "{row}"
     );
     let shown = text("choose --topology standalone");
-    assert!(shown.contains("connect by the address of the one server"), "{shown}");
+    assert!(shown.contains("connect by the address of the server"), "{shown}");
     assert!(shown.contains("HOST:27017/?authSource") && !shown.contains("replicaSet"), "{shown}");
     let directory = tempfile::tempdir().unwrap();
     let file = directory.path().join("docward.toml");

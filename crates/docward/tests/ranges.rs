@@ -186,7 +186,7 @@ fn an_interrupted_reading_is_gone_on_with() {
     let output = docward(&[&uri, "--resume", &file("altered.json")]);
     assert_eq!(output.status.code(), Some(2));
     let said = String::from_utf8(output.stderr).unwrap();
-    assert!(said.contains("start anew"), "{said}");
+    assert!(said.contains("start again"), "{said}");
 }
 
 #[test]
@@ -231,8 +231,14 @@ fn a_reading_is_gone_on_with_on_its_own_deployment_only() {
     let ids = &ids[..ids.find("],").unwrap() + 2];
 
     let files = refusal(&["examples/shop", "--resume", &part]);
-    assert!(files.contains(&part) && files.contains("no running deployment is among the \
-     sources"), "{files}");
+    assert!(
+        files.contains(&part)
+            && files.contains(
+                "no running deployment is among the \
+     sources"
+            ),
+        "{files}"
+    );
     let away = "mongodb://127.0.0.1:1/?serverSelectionTimeoutMS=300";
     let away = refusal(&[away, "--resume", &part, "--save-evidence", &part]);
     assert!(away.contains(&part) && away.contains("cannot be reached"), "{away}");
@@ -244,7 +250,7 @@ fn a_reading_is_gone_on_with_on_its_own_deployment_only() {
         std::fs::write(&part, &text).unwrap();
         let said = refusal(&[&other.uri(), "--resume", &part, "--save-evidence", &part]);
         assert!(said.contains(&part) && said.contains("was read from the replica set"), "{said}");
-        assert!(said.contains("is the server") && said.contains("start anew"), "{said}");
+        assert!(said.contains("is the server") && said.contains("start again"), "{said}");
         assert_eq!(std::fs::read_to_string(&part).unwrap(), text, "it stays as it is");
     }
 

@@ -245,7 +245,7 @@ fn gc_30_what_can_have_no_validator_is_refused_with_the_reason() {
     };
     assert!(message("db_shop.t_reading").contains("is a time series collection"));
     assert!(message("db_shop.v_product").contains("is a view"));
-    assert!(message("db_shop.system.views").contains("the server's own collection"));
+    assert!(message("db_shop.system.views").contains("a system collection"));
     assert!(message("admin.t_settings").contains("database of the server"));
     assert!(message("db_shop.t_nothing").contains("does not exist"));
     assert!(message("t_product").contains("expected database.collection"));
