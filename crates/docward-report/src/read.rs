@@ -17,10 +17,13 @@ pub enum ReportFault {
     #[error("is not a report (`docward audit … --format json` writes one): {0}")]
     Shape(#[from] serde_json::Error),
     /// Written by a newer Docward.
-    #[error("has version {0}, and this Docward knows version 1; use a newer one")]
+    #[error(
+        "has version {0}, but this version of Docward reads only version 1; use a newer \
+     Docward"
+    )]
     Version(u64),
     /// A comparison of two reports is not a report itself.
-    #[error("is a comparison of two reports; give the reports themselves")]
+    #[error("is a comparison of two reports; give the two reports instead")]
     Comparison,
     /// A word that is invalid for its field.
     #[error("is not a report: {field} is `{word}`")]

@@ -602,7 +602,7 @@ fn bad_input_is_told_and_the_rest_goes_on() {
     fs::write(&kept, "yesterday").unwrap();
     let nothing = docward(&["lint", &path(&empty), "--output", kept.to_str().unwrap()]);
     assert_eq!((code(&nothing), stdout(&nothing)), (2, String::new()));
-    assert!(stderr(&nothing).contains("nothing was judged"), "{}", stderr(&nothing));
+    assert!(stderr(&nothing).contains("nothing was checked"), "{}", stderr(&nothing));
     assert_eq!(fs::read_to_string(&kept).unwrap(), "yesterday");
     assert_eq!(code(&docward(&["lint"])), 2);
     assert_eq!(code(&docward(&["lint", ".", "--threads", "0"])), 2);
