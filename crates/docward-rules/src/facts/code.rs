@@ -142,3 +142,19 @@ pub fn plain_path(path: &str) -> String {
 pub fn line(place: &Place) -> String {
     format!("{}:{}", place.location.file, place.location.line)
 }
+
+/// Whether code serves requests or jobs: it is reachable, nobody starts it by hand, and not just one person uses it.
+pub fn runs_by_itself(found: &Code, place: &Place) -> bool {
+    !found.is_never_run(place)
+        && !found.is_hand_run(&place.location.file)
+        && !found.is_for_one_person()
+}
+
+/// The number of documents in the only collection of the data that has the name in the code.
+pub fn stored_documents(evidence: &Evidence, collection: Option<&str>) -> Option<u64> {
+    let name = collection?;
+    let mut named = evidence.collections.iter().filter(|c| c.namespace.collection == name);
+    let (only, None) = (named.next()?, named.next()) else { return None };
+    let in_profile = only.profile.as_ref().map(|profile| profile.total.max(profile.documents));
+    only.stats.as_ref().map(|stats| stats.documents).or(in_profile)
+}

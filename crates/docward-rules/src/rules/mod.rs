@@ -167,6 +167,10 @@ mod w013_mistyped_update_path;
 mod w014_small_part_of_large_documents;
 mod w020_stale_write_back;
 mod w021_count_per_request;
+mod w022_query_in_loop;
+mod w023_unbounded_find;
+mod w024_skip_paging;
+mod w025_number_by_max;
 
 use crate::Rule;
 
@@ -338,4 +342,8 @@ pub static RULES: &[&Rule] = &[
     &w014_small_part_of_large_documents::W014,
     &w020_stale_write_back::W020,
     &w021_count_per_request::W021,
+    &w022_query_in_loop::W022,
+    &w023_unbounded_find::W023,
+    &w024_skip_paging::W024,
+    &w025_number_by_max::W025,
 ];
