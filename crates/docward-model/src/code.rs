@@ -1,6 +1,7 @@
 //! Facts about source code that uses MongoDB. Clients are stored as [`crate::ClientUri`]s in the
 //! evidence; this module has all other facts.
 
+mod injections;
 mod queries;
 #[cfg(test)]
 mod tests;
@@ -9,6 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::{BsonType, Location};
 
+pub use injections::{Injection, InjectionKind, Injections, InputGuard};
 pub use queries::{
     FilterKind, ListQuery, ListSource, LoopQuery, NextNumber, NumberBasis, Queries, SkipQuery,
 };
@@ -93,6 +95,8 @@ pub struct Code {
     pub mentions: Option<Mentioned>,
     /// Statements that read documents.
     pub queries: Queries,
+    /// Queries that are built from requests.
+    pub injections: Injections,
 }
 
 /// A method that runs only if code calls it by name.
@@ -721,6 +725,7 @@ impl Code {
             closed_models,
             mentions,
             queries,
+            injections,
         } = other;
         self.files += files;
         self.paths.extend(paths);
@@ -763,6 +768,7 @@ impl Code {
         }
         self.mentions = self.mentions.take().or(mentions);
         self.queries.absorb(queries);
+        self.injections.absorb(injections);
     }
 
     /// Whether the program checks whether the server is available, or connects to it at start.
