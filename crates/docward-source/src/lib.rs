@@ -34,6 +34,7 @@ mod origins;
 mod passwords;
 pub mod place;
 mod project_usage;
+mod promises;
 mod queries;
 mod read_modify_write;
 mod secrets;
@@ -287,6 +288,7 @@ pub fn scan(
             scan.calls();
             scan.queries();
             scan.injections();
+            scan.promises();
             scan.field_values();
             scan.contacts();
             scan.names();
