@@ -3,6 +3,7 @@
 #![allow(clippy::print_stdout, reason = "a developer's tool talks to the terminal")]
 
 mod codegen;
+mod converge;
 mod corpus;
 mod docs;
 mod examples;
@@ -33,6 +34,11 @@ const COMMANDS: &[Command] = &[
         name: "codegen",
         about: "write the rule registry and the rule columns of docs/clauses.toml",
         run: |_| codegen::run(),
+    },
+    Command {
+        name: "converge",
+        about: "[FOLDER...]: apply all proposals to copies of data sets and audit again (docs/converge.md)",
+        run: converge::run,
     },
     Command {
         name: "corpus",
