@@ -131,6 +131,9 @@ fn moment(millis: i64) -> String {
 /// The moment that a text names: `2024-03-15`, `2024-03-15 10:30:00`, `20240315`, with or without an offset.
 fn moment_in(text: &str) -> Option<i64> {
     let text = text.trim();
+    if !text.is_ascii() {
+        return None;
+    }
     let all_digits = text.len() == 8 && text.bytes().all(|byte| byte.is_ascii_digit());
     let text = match all_digits {
         true => format!("{}-{}-{}", &text[..4], &text[4..6], &text[6..]),
