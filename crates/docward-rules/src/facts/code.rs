@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use docward_model::{
-    Draft, Evidence, Namespace, Seen, Subject, Suppression, Unit,
+    Draft, Evidence, FieldPath, Namespace, Seen, Subject, Suppression, Unit,
     code::{Append, Code, DeclaredField, Place},
 };
 
@@ -74,7 +74,10 @@ pub fn fields_draft(
     let what = format!("{} of `{}` {what}", text::list(&paths, 5), first.model);
     let draft = draft(evidence, &first.place, &about, what, why, todo);
     let others = fields.iter().skip(1).map(|field| field.place.location.clone());
-    let draft = draft.data("path", first.path.as_str()).locations(others);
+    let draft = draft
+        .paths(paths.iter().map(|path| FieldPath::new(*path)))
+        .data("path", first.path.as_str())
+        .locations(others);
     match paths.len() {
         1 => draft,
         _ => draft.data("fields", text::list(&paths, 20)),
