@@ -4,6 +4,7 @@
 
 mod codegen;
 mod command_pages;
+mod converge;
 mod corpus;
 mod docs;
 mod examples;
@@ -36,6 +37,11 @@ const COMMANDS: &[Command] = &[
         name: "codegen",
         about: "write the rule registry and the rule columns of docs/clauses.toml",
         run: |_| codegen::run(),
+    },
+    Command {
+        name: "converge",
+        about: "[FOLDER...]: apply all proposals to copies of data sets and audit again (docs/converge.md)",
+        run: converge::run,
     },
     Command {
         name: "corpus",

@@ -107,7 +107,7 @@ impl Overview<'_> {
             lines.push(self.paint.dim(&cut(reason, self.width())));
         }
         if report.interrupted {
-            let note = "interrupted: this is what was read so far";
+            let note = "interrupted: the report covers what was read so far";
             lines.push(self.paint.yellow(note));
         }
         lines.push(String::new());
