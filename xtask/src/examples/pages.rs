@@ -22,7 +22,8 @@ use anyhow::{Context, Result, bail};
 use crate::{docs, links, root};
 
 /// Pages whose commands are run, besides tutorials.
-const RUN: [&str; 8] = [
+const RUN: [&str; 9] = [
+    "docs/connect.md",
     "docs/connect-check.md",
     "docs/design.md",
     "docs/design-decisions.md",
