@@ -133,8 +133,6 @@ impl<'a> Relation<'a> {
     /// The facts that decide, as far as data and workload show them.
     pub fn facts(&self, bounds: &Bounds) -> Facts {
         let (p50, p99, max) = self.children;
-        // A single parent with thousands of children (an outlier) rules out embedding them all.
-        let p99 = if max >= bounds.many { max } else { p99 };
         let owner = self.owner().filter(|owner| **owner != self.parent.namespace);
         let shared = match (self.shared_by.first(), owner, self.tie) {
             (Some(by), ..) => Some(format!("also referred to by `{by}`")),
