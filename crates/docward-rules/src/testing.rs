@@ -164,7 +164,14 @@ impl Example {
             None => body,
         };
         match body.strip_prefix("source ").and_then(|rest| rest.split_once('\n')) {
-            Some(_) => example.read_sources(body),
+            // Documents may follow, behind a line that ends the source code.
+            Some(_) => match body.split_once("\n...\n") {
+                Some((sources, data)) => {
+                    example.read_sources(sources);
+                    example.read(data, namespace);
+                }
+                None => example.read_sources(body),
+            },
             None => example.read(body, namespace),
         }
         example

@@ -33,7 +33,7 @@ pub(super) struct Input {
 
 const MAX_STEPS: u32 = 7;
 /// Methods whose first argument is a filter.
-const FILTERED: [&str; 25] = [
+pub(super) const FILTERED: [&str; 25] = [
     "find",
     "findOne",
     "findOneAndUpdate",
@@ -266,7 +266,7 @@ impl<'u, 't> Scan<'u, 't> {
     }
 
     /// The collection that a call is about, and whether bindings prove that it is one of MongoDB.
-    fn target_of(
+    pub(super) fn target_of(
         &self,
         expr: &'u Expr<'t>,
         call: &'u Call<'t>,

@@ -23,6 +23,7 @@ mod field_values;
 mod file_role;
 mod handlers;
 mod import_graph;
+mod indexes;
 mod injections;
 mod ir;
 mod language;
@@ -289,6 +290,7 @@ pub fn scan(
             scan.queries();
             scan.injections();
             scan.promises();
+            scan.indexes();
             scan.field_values();
             scan.contacts();
             scan.names();

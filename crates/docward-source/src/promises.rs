@@ -257,12 +257,12 @@ impl<'u, 't> Scan<'u, 't> {
 
     /// Whether nobody gets what a function returns: `users.forEach((user) => User.updateOne(…))`.
     fn is_discarded(&self, scope: ScopeId) -> bool {
+        const DISCARDS: [&str; 7] =
+            ["forEach", "on", "once", "setTimeout", "setInterval", "setImmediate", "nextTick"];
         let unit = self.values.unit;
         let Some((id, function)) = unit.function(scope) else { return false };
-        let is_callback = function
-            .passed_to
-            .as_deref()
-            .is_some_and(|to| to == "forEach" || to.ends_with(".forEach"));
+        let to = function.passed_to.as_deref().unwrap_or_default();
+        let is_callback = DISCARDS.contains(&to.rsplit('.').next().unwrap_or(to));
         let text = self.text.get(unit.scopes[id].at..).unwrap_or_default();
         is_callback && !text.starts_with("async")
     }

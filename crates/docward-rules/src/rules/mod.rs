@@ -58,6 +58,8 @@ mod i004_deep_index_key;
 mod i005_index_on_absent_field;
 mod i006_full_index_on_type_specific_field;
 mod i007_unused_index;
+mod i020_missing_ttl;
+mod i021_unindexed_query_in_code;
 mod k001_low_cardinality_shard_key;
 mod k002_dominated_shard_key;
 mod k003_monotonic_shard_key;
@@ -235,6 +237,8 @@ pub static RULES: &[&Rule] = &[
     &i005_index_on_absent_field::I005,
     &i006_full_index_on_type_specific_field::I006,
     &i007_unused_index::I007,
+    &i020_missing_ttl::I020,
+    &i021_unindexed_query_in_code::I021,
     &k001_low_cardinality_shard_key::K001,
     &k002_dominated_shard_key::K002,
     &k003_monotonic_shard_key::K003,

@@ -23,6 +23,7 @@ declare_rule! {
     /// | public address without `tls=true` or `ssl=true` | error |
     /// | `tlsInsecure`, `tlsAllowInvalidCertificates` or `tlsAllowInvalidHostnames` with a host name or a public address | error |
     /// | the same options with a private address, with an address that code computes, or without TLS | warning |
+    /// | options of code with the same effect: `sslValidate: false`, `rejectUnauthorized: false`, `ssl_cert_reqs=CERT_NONE`, `InsecureSkipVerify: true` | as above |
     /// | the same options in code that sets them only if the connection string asks for it | note |
     /// | `tls=false` or `ssl=false` with a host name, except names of this machine and of containers | warning |
     /// | any of these in a file that nothing imports | note |
@@ -248,6 +249,18 @@ mod tests {
         assert_eq!(severities("S009", "", code), [Severity::Warn]);
         assert!(severities("S009", "", &code.replace("True", "False")).is_empty());
         assert!(severities("S009", "", &code.replace("uri,", "'localhost',")).is_empty());
+        let others = [
+            "source a.py\nimport ssl\nfrom pymongo import MongoClient\nc = MongoClient(uri, ssl=True, ssl_cert_reqs=ssl.CERT_NONE)\n",
+            "source a.js\nconst {MongoClient} = require('mongodb');\nnew MongoClient(uri, {sslValidate: false});\n",
+            "source a.js\nconst mongoose = require('mongoose');\nmongoose.connect(uri, {tls: true, rejectUnauthorized: false});\n",
+            "source a.go\npackage a\nimport \"go.mongodb.org/mongo-driver/mongo\"\nfunc f() { mongo.Connect(ctx, options.Client().ApplyURI(uri).SetTLSConfig(&tls.Config{InsecureSkipVerify: true})) }\n",
+        ];
+        for code in others {
+            assert_eq!(severities("S009", "", code).len(), 1, "{code}");
+            let on = code.replace("CERT_NONE", "CERT_REQUIRED").replace(": false", ": !dev");
+            let on = on.replace("InsecureSkipVerify: true", "InsecureSkipVerify: dev");
+            assert!(severities("S009", "", &on).is_empty(), "{on}");
+        }
         let asked = "source A.java\nimport com.mongodb.client.MongoClients;\nclass A { Object f(String uri) {\n  Builder b = MongoClientSettings.builder();\n  if (uri.contains(\"tlsAllowInvalidCertificates=true\")) {\n    b.applyToSslSettings(s -> s.enabled(true).invalidHostNameAllowed(true));\n  }\n  return MongoClients.create(b.build());\n} }\n";
         assert_eq!(severities("S009", "", asked), [Severity::Info]);
         let always = asked.replace("uri.contains(\"tlsAllowInvalidCertificates=true\")", "ssl");
