@@ -10,7 +10,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::{BsonType, Location};
 
 pub use queries::{
-    FilterKind, ListQuery, ListSource, LoopQuery, NextNumber, NumberBasis, Queries, SkipQuery,
+    FilterField, FilterKind, ListQuery, ListSource, LoopQuery, NextNumber, NumberBasis, Queries,
+    SkipQuery,
 };
 
 /// Facts from source code and settings.
