@@ -16,7 +16,8 @@ pub use indexes::{CodeIndex, CodeIndexes, FieldQuery};
 pub use injections::{Injection, InjectionKind, Injections, InputGuard};
 pub use promises::{LostPromise, Promiser};
 pub use queries::{
-    FilterKind, ListQuery, ListSource, LoopQuery, NextNumber, NumberBasis, Queries, SkipQuery,
+    FilterField, FilterKind, ListQuery, ListSource, LoopQuery, NextNumber, NumberBasis, Queries,
+    SkipQuery,
 };
 
 /// Facts from source code and settings.

@@ -71,7 +71,7 @@ pub use password::Strength;
 pub use profile::{
     ArrayProfile, Blob, BlobKind, CaseCollision, Discriminator, Distinct, Distribution,
     DynamicKeys, Field, FieldShape, IdOrder, KeyForm, LargeDocument, NumberProfile, Profile,
-    SampledDocument, SampledValue, Shape, TextClass, TextProfile,
+    SampledDocument, SampledValue, Shape, TextClass, TextForms, TextProfile,
 };
 pub use remedy::{
     Action, Conversion, EpochUnit, FieldChange, Fix, GrantedRole, Look, NewIndex, Rename, Safety,

@@ -220,6 +220,7 @@ pub fn may_matter(text: &[u8]) -> bool {
             b"bson.",
             // Scripts that make accounts.
             b"getSiblingDB",
+            b"shardCollection",
             b"\"bson",
             // Tags of Go.
             b"bson:\"",
