@@ -50,7 +50,7 @@ fn pt_outlier_1_pt_slice_1_what_is_cut_has_no_pages() {
     let many = kept(1500);
     assert_eq!(many.named("parent.children"), ["parent-id-in-child"]);
     let how = &many.decision("parent.children").ruling.how;
-    assert_eq!(how, "vetoed: the newest 1,500 are kept, more than a list may hold");
+    assert_eq!(how, "vetoed: the newest 1,500 are kept, which is more than a list can contain");
 }
 
 #[test]
@@ -182,7 +182,7 @@ fn what_something_else_needs_by_its_name_is_no_attribute() {
             "shape: {type: string, values: [ball, box]}",
             "    variants: {ball: {radius: int}, box: {depth: int}}",
             "",
-            "it tells the kinds apart",
+            "it distinguishes the kinds",
         ),
         (
             "shape: string",
@@ -207,7 +207,7 @@ fn what_something_else_needs_by_its_name_is_no_attribute() {
         assert_eq!(listed(&case), ["colour", "size", "weight"], "{why}");
         let remarks = &case.advice("product").remarks;
         assert!(
-            remarks.iter().any(|r| r.starts_with(&format!("`shape` is no attribute: {why}"))),
+            remarks.iter().any(|r| r.starts_with(&format!("`shape` is not an attribute: {why}"))),
             "{remarks:?}"
         );
         assert!(case.find("product", "shape").is_some(), "{why}");

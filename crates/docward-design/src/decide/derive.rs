@@ -57,14 +57,17 @@ pub fn questions(model: &DesignModel, entity: &Entity) -> Vec<Question> {
     }
     let Some(life) = entity.lifecycle else {
         ask(
-            format!("how does `{name}` live: how many come, are they ever deleted?"),
+            format!(
+                "what is the lifecycle of `{name}`: how many are added, are they ever \
+             deleted?"
+            ),
             format!("add `lifecycle: {{growth: 600k/month, kept: forever}}` to entity `{name}`"),
         );
         return open;
     };
     if life.growth_open {
         ask(
-            format!("how many of `{name}` come?"),
+            format!("how many new `{name}` are there?"),
             format!("add `growth: 600k/month`, or `growth: 0`, to `lifecycle` of entity `{name}`"),
         );
     }
@@ -106,7 +109,7 @@ pub fn known(model: &DesignModel, relationship: &Relationship, bounds: &Bounds) 
         None => {
             ask(
                 format!(
-                    "is there an end to the `{}` of one `{}`?",
+                    "is the number of `{}` per `{}` bounded?",
                     relationship.role(),
                     relationship.parent
                 ),

@@ -73,7 +73,9 @@ pub(crate) fn of_relationship(
         });
         if summed {
             made.remarks.push(
-                "counts and sums of readings are worked out over a period when they are read, not kept in the parent".to_owned(),
+                "counts and sums of readings are computed for a period when they are read, and \
+                 not kept in the parent"
+                    .to_owned(),
             );
         }
     } else {
@@ -181,7 +183,7 @@ impl Made {
             model.reads.iter().filter(fetching).map(|read| read.name.as_str()).collect();
         if !reads.is_empty() {
             self.remarks.push(format!(
-                "a list of ids has no room for copies, so {} {} of `{}` each time (PT-extref.1)",
+                "a list of ids cannot have copies, so {} {} of `{}` each time (PT-extref.1)",
                 docward_model::text::list(&reads, 3),
                 if reads.len() == 1 { "fetches documents" } else { "fetch documents" },
                 relationship.parent
@@ -250,7 +252,8 @@ impl Made {
         if model.entity(reader).is_some_and(of_series) && !fields.is_empty() {
             let names: Vec<&str> = fields.iter().map(String::as_str).collect();
             self.remarks.push(format!(
-                "{} of `{source}` {} the same for all readings of a series: read once beside them, not copied into each (PT-bucket.1, GC-30)",
+                "{} of `{source}` {} the same for all readings of a series: read once, not copied \
+                 into each reading (PT-bucket.1, GC-30)",
                 docward_model::text::list(&names, 3),
                 if names.len() == 1 { "is" } else { "are" }
             ));
@@ -258,7 +261,8 @@ impl Made {
         }
         if fields.len() > COPIED {
             self.remarks.push(format!(
-                "{} fields of `{source}` are wanted; more than {COPIED} are no longer a short copy (PT-extref.1)",
+                "reads need {} fields of `{source}`; more than {COPIED} are too many to copy \
+                 (PT-extref.1)",
                 fields.len()
             ));
             return;
@@ -291,7 +295,9 @@ impl Made {
         // reads that copies save.
         if changes * holders > spared {
             self.remarks.push(format!(
-                "copies of {} that follow every change cost more writes ({} each time) than they spare reads: let them stay as they were, or say `must-be-current: [{}]` and read from `{source}` (PT-extref.2)",
+                "copies of {} that follow every change cost more writes ({} each time) than they \
+                 save reads: keep the original values, or declare `must-be-current: [{}]` and \
+                 read from `{source}` (PT-extref.2)",
                 docward_model::text::list(&changing, 3),
                 docward_model::text::plural(holders.round() as u64, "document"),
                 changing.join(", ")
@@ -355,7 +361,9 @@ impl Made {
         if reading < REPEATED * (arriving - along) {
             if counted {
                 self.remarks.push(
-                    "embedded children are counted by `$size` of the list, and of the pages of those few parents that have some".to_owned(),
+                    "embedded children are counted by `$size` of the list, and of the pages of \
+                     the few parents with pages"
+                        .to_owned(),
                 );
             }
             let counts = repeated.iter().any(counting);
@@ -376,7 +384,8 @@ impl Made {
                 ("sum", summed.map(|read| read.per_second).sum())
             };
             self.remarks.push(format!(
-                "the {what} is read {} and changes {}: below {REPEATED}:1 it is not worth keeping (GC-47)",
+                "the {what} is read {} and changes {}: below {REPEATED}:1, it is not worth \
+                 storing (GC-47)",
                 often(reading),
                 often(arriving)
             ));
@@ -384,7 +393,8 @@ impl Made {
                 && repeated.iter().all(|read| read.tolerates_stale || !summing(read))
             {
                 self.remarks.push(format!(
-                    "a sum that may be out of date can be worked out by a job now and then, into a field of `{}` that you declare beside the time it was made (PT-computed.2)",
+                    "a job can regularly compute a sum that may be out of date, into declared \
+                     fields of `{}` for the sum and its time (PT-computed.2)",
                     relationship.parent
                 ));
             }
@@ -415,7 +425,7 @@ pub(crate) fn alone(model: &DesignModel, decision: &mut Decision) {
     }
     decision.patterns.retain(is_worth);
     decision.remarks.push(format!(
-        "count and sums are read {}, and change too often to be written for that alone (GC-47)",
+        "count and sums are read {}, but change too often to be stored (GC-47)",
         often(reading)
     ));
 }

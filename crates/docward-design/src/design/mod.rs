@@ -87,8 +87,8 @@ fn say_size_of_table(decision: &mut Decision) {
     let row = decision.ruling.rows.iter_mut().find(|row| row.id == RowId::ParentSize);
     if let Some(row) = row.filter(|_| shown != judged) {
         row.because.push_str(&match *p99 > projected {
-            true => format!(", and {shown} with everything that was decided after it"),
-            false => format!("; {shown} in the table, with what was decided after it"),
+            true => format!(", and {shown} with every later decision"),
+            false => format!("; {shown} in the table, with later decisions"),
         });
     }
 }
@@ -106,7 +106,7 @@ fn assumptions(model: &DesignModel) -> Vec<String> {
         .collect();
     if !unsized_strings.is_empty() {
         found.push(format!(
-            "strings without `bytes` count as {} bytes: {}",
+            "strings without `bytes` are calculated with {} bytes: {}",
             ASSUMED_STRING,
             text::list(&unsized_strings, 5)
         ));
@@ -119,7 +119,7 @@ fn assumptions(model: &DesignModel) -> Vec<String> {
     if !trees.is_empty() {
         let Spread { p50, max, .. } = TREE_DEPTH;
         found.push(format!(
-            "a tree counts as {p50} levels deep, {max} at most: {}",
+            "a tree is calculated with {p50} levels, at most {max}: {}",
             text::list(&trees, 5)
         ));
     }
@@ -128,7 +128,7 @@ fn assumptions(model: &DesignModel) -> Vec<String> {
     );
     if !endless.is_empty() {
         found.push(format!(
-            "`endless` without a figure adds nothing to sizes in later years: {}",
+            "`endless` without a number adds nothing to sizes in later years: {}",
             text::list(&endless, 5)
         ));
     }

@@ -431,7 +431,7 @@ impl<'m> State<'m> {
             ruling.choice = Choice::Reference;
             ruling.decided_by = &["PT-ref.1"];
             ruling.how =
-                "an entity above and below itself is a tree, which has no bound".to_owned();
+                "an entity that is its own parent is a tree, which has no limit".to_owned();
         }
         let mut made = relationship_patterns::of_relationship(
             self.model,
@@ -653,7 +653,7 @@ impl<'m> State<'m> {
             |part| format!("`{part}`, which is part of `{child}`"),
         );
         Some(format!(
-            "`{}` changes {what}, and copies in several of `{parent}` would not follow",
+            "`{}` changes {what}, and its copies in several of `{parent}` would become out of date",
             write.name
         ))
     }

@@ -27,7 +27,7 @@ impl Failure {
     fn text(&self) -> String {
         match self {
             Self::Check(id, about) => format!("{} for `{about}`", id.name()),
-            Self::Lifetime(entity) => format!("DP-2 for `{entity}`, which cannot go in time"),
+            Self::Lifetime(entity) => format!("DP-2 for `{entity}`, which cannot expire in time"),
         }
     }
 }
@@ -70,10 +70,10 @@ pub(super) fn failing(state: &State<'_>, found: &mut Vec<Restriction>) {
         if fixed.len() > new.len() {
             let price = match new.as_slice() {
                 [] => String::new(),
-                new => format!(", at the price of {}", listed(new)),
+                new => format!(", at the cost of {}", listed(new)),
             };
             let because = format!(
-                "embedded it fails {}, and as documents of its own it does not{price}",
+                "if embedded, it fails {}; as separate documents, it does not{price}",
                 listed(&fixed)
             );
             let is_lifetime = before.difference(&after).all(|f| matches!(f, Failure::Lifetime(_)));
@@ -81,7 +81,8 @@ pub(super) fn failing(state: &State<'_>, found: &mut Vec<Restriction>) {
             found.push(Restriction::Veto { relationship, id, because });
         } else if !fixed.is_empty() {
             let because = format!(
-                "embedded it fails {}, and as documents of its own it would fail {}: it stays embedded",
+                "if embedded, it fails {}; as separate documents, it would fail {}: it stays \
+                 embedded",
                 listed(&fixed),
                 listed(&new)
             );
@@ -128,7 +129,8 @@ pub(super) fn dearer(state: &State<'_>, found: &mut Vec<Restriction>) {
         let (own, less) = (bytes(chosen), bytes(other));
         if own >= less * DEARER && own > 0.0 && is_never_dearer(other, chosen) {
             let moved = format!(
-                "as documents of its own no operation takes more documents, and all of them move {} a second instead of {}",
+                "as separate documents, no operation needs more documents, and together they \
+                 transfer {} per second instead of {}",
                 text::bytes(less.round() as u64),
                 text::bytes(own.round() as u64)
             );
@@ -138,7 +140,7 @@ pub(super) fn dearer(state: &State<'_>, found: &mut Vec<Restriction>) {
                 true => Restriction::Veto { relationship, id: VetoId::Cost, because: moved },
                 false => {
                     let because = format!(
-                        "{moved}; below {} a list is small, and it stays embedded (DM-05.1)",
+                        "{moved}; a list below {} is small, so it stays embedded (DM-05.1)",
                         text::bytes(small)
                     );
                     Restriction::Stays { relationship, because }

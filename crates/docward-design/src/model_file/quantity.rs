@@ -61,7 +61,7 @@ pub(crate) fn often(per_second: f64) -> String {
     let tenths = (per_second * seconds * 10.0).round() as u64;
     let number = match (tenths / 10, tenths % 10) {
         (1, 0) => return format!("once {unit}"),
-        (0, 0) => return format!("hardly once {unit}"),
+        (0, 0) => return format!("less than once {unit}"),
         (whole, 0) => docward_model::text::count(whole),
         (whole @ 0..10, tenth) => format!("{whole}.{tenth}"),
         (whole, tenth) => docward_model::text::count(whole + u64::from(tenth >= 5)),

@@ -57,10 +57,10 @@ pub fn starter_from(
     let database = kept.first().map(|c| c.namespace.database.as_str()).unwrap_or("model");
     let _ = writeln!(
         out,
-        "# Filled in from data; lines with `?` are questions that data cannot answer."
+        "# Derived from data. Lines with `?` are questions that the data cannot answer."
     );
     if kept.iter().any(|c| c.namespace.database != database) {
-        let _ = writeln!(out, "# Several databases are in it; `--db` keeps to one.");
+        let _ = writeln!(out, "# The source has several databases; `--db` selects one.");
     }
     let _ = writeln!(out, "version: 1");
     let _ = writeln!(out, "name: {}", scalar(database.trim_start_matches("db_")));
@@ -167,7 +167,8 @@ fn entity(
     if let Some(kind) = own.map(kind_of).filter(|kind| *kind != BsonType::ObjectId) {
         let _ = writeln!(
             out,
-            "    # `_id` is {} today, and an ObjectId in the design: declare what people know as a field with `unique: true`",
+            "    # `_id` is {} today, but an ObjectId in the design: declare the current value as \
+             a field with `unique: true`",
             text::a(kind.name())
         );
     }
@@ -207,7 +208,8 @@ fn readings(
     let rate = quantity::written(found.per_second);
     let _ = writeln!(
         out,
-        "    # ? series: {{time: {time}, id: {id}, rate: {rate}, series: {}}}   (readings over time? then take this sign away)",
+        "    # ? series: {{time: {time}, id: {id}, rate: {rate}, series: {}}}   (if these are \
+         readings over time, uncomment this line)",
         found.series
     );
 }
@@ -290,21 +292,24 @@ fn is_never_there(field: &Field) -> bool {
 /// of empty lists. A list must not be null.
 fn open_in(profile: &Profile, field: &Field, path: &str, depth: usize, open: &mut Vec<String>) {
     if is_never_there(field) {
-        open.push(format!("`{path}` is always null: of what type is it?"));
+        open.push(format!("`{path}` is always null: what is its type?"));
     }
     if kind_of(field) == BsonType::Array {
         let element = children(profile, field).find(|f| f.shape == FieldShape::Element);
         match element {
             Some(element) if is_never_there(element) => {
-                open.push(format!("elements of `{path}` are always null: of what type are they?"));
+                open.push(format!("elements of `{path}` are always null: what is their type?"));
             }
             Some(element) if element.types.of(BsonType::Null) > 0 => {
                 open.push(format!(
-                    "some elements of `{path}` are null, which a list does not take"
+                    "some elements of `{path}` are null, which a list in a model cannot have"
                 ));
             }
             Some(_) => {}
-            None => open.push(format!("`{path}` is always empty: of what type are its elements?")),
+            None => open.push(format!(
+                "`{path}` is always empty: what is the type of its \
+             elements?"
+            )),
         }
     }
     if kind_of(field) == BsonType::Object && depth < DEEPEST {
@@ -460,7 +465,7 @@ impl Relation<'_> {
         if !self.copies.is_empty() {
             let _ = writeln!(
                 out,
-                "    # copies of `{}` today, which a design makes anew: {}",
+                "    # copies of `{}` today, which the design creates again: {}",
                 self.child,
                 self.copies.join(", ")
             );

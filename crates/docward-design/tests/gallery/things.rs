@@ -43,7 +43,7 @@ fn st_08_st_23_pt_bucket_1_on_4_4_an_hour_is_a_bucket() {
     assert!(bucket.bytes < 102_400);
     assert_eq!(
         iot.advice("reading").remarks,
-        ["time series begin with 5.0, and the server is 4.4"]
+        ["time series need MongoDB 5.0, and the server is 4.4"]
     );
     let plan = iot.collection("reading");
     assert_eq!(plan.documents, Some((5e9_f64 / 60.0).ceil()));

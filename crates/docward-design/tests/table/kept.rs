@@ -211,7 +211,7 @@ writes:
     assert_eq!(why.decided_by, ["ER-M.5", "DM-07.6", "DM-07.7"]);
     assert_eq!(
         why.how,
-        "vetoed: `marry` changes `person`, and copies in several of `list` would not follow"
+        "vetoed: `marry` changes `person`, and its copies in several of `list` would become out of date"
     );
     // Values that never change may be duplicated.
     for marry in ["update: [list, person], sets: [list.title]", "delete: [list, person]"] {
@@ -266,7 +266,7 @@ fn dm_07_6_dm_07_7_what_is_part_of_a_shared_child_changes_it() {
     assert_eq!(why.decided_by, ["ER-M.5", "DM-07.6", "DM-07.7"]);
     assert_eq!(
         why.how,
-        "vetoed: `write` changes `alias`, which is part of `song`, and copies in several of `playlist` would not follow"
+        "vetoed: `write` changes `alias`, which is part of `song`, and its copies in several of `playlist` would become out of date"
     );
     // These writes do not change existing songs: they insert or delete songs as a whole, or set
     // other fields.

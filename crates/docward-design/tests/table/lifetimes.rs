@@ -69,7 +69,7 @@ fn dp_2_what_documents_go_by_is_a_date() {
     assert_eq!(faults("loanTime", ""), [""; 0]);
     assert_eq!(
         faults("title", ""),
-        ["m.yaml:4:14: `loan` goes by `title`, which is a string; make it a `date`"]
+        ["m.yaml:4:14: `loan` expires by `title`, which is a string; make it a `date`"]
     );
     for by in ["_id", "loanTime.x"] {
         let said = faults(by, "");
@@ -85,7 +85,7 @@ fn dp_2_what_documents_go_by_is_a_date() {
     assert_eq!(
         faults("loanTime", series),
         [
-            "m.yaml:3:47: `loan` is a series, which goes by its time; take out `by: loanTime`, or say `at`"
+            "m.yaml:3:47: `loan` is a series, which expires by its time; remove `by: loanTime`, or write `at`"
         ]
     );
 }
@@ -219,12 +219,12 @@ fn dp_2_documents_without_the_date_never_go_and_it_is_said() {
     let null = remarks("createTime: {type: date, nullable: true}");
     assert!(
         null.contains(
-            "`createTime`, which may be null: documents without it never go by themselves"
+            "`createTime`, which can be null: documents without it never go by themselves"
         ) && null.contains("never go to the archive"),
         "{null}"
     );
     let missing = remarks("createTime: {type: date, required: false}");
-    assert!(missing.contains("`createTime`, which may be missing"), "{missing}");
+    assert!(missing.contains("`createTime`, which can be missing"), "{missing}");
     // A date that every document has is preferred.
     let other = "createTime: {type: date, nullable: true}, insertTime: date";
     assert_eq!(remarks(other), "");

@@ -757,7 +757,7 @@ fn dp_2_pt_ts_1_growth_and_rates_of_a_series_that_do_not_go_together_are_told() 
     assert_eq!(
         said("900M/year", ", series: 500").as_deref(),
         Some(
-            "`growth` is 900,000,000 a year, and 500 series of one reading a second are 15,768,000,000 a year: one of these figures is wrong (DP-2)"
+            "`growth` is 900,000,000 per year, but 500 series of one reading a second are 15,768,000,000 per year: one of these values is wrong (DP-2)"
         )
     );
     // Rounded figures may differ slightly. Without the number of series, no comparison is possible.

@@ -51,7 +51,7 @@ fn er_f_5_what_must_be_current_is_in_no_preview() {
         let (_, because) = case.check("CK-9");
         assert!(
             because.ends_with(
-                "none takes a second read but for what must be current, which is read where it is"
+                "none takes a second read but for data that must be current"
             ),
             "{because}"
         );

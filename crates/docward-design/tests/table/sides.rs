@@ -172,7 +172,7 @@ fn dm_09_6_null_is_taken_where_it_is_declared_and_nowhere_else() {
     let of = |name: &str| fields.get_document(name).unwrap().to_string();
     assert!(!of("k").contains("null") && !of("y").contains("null"), "{schema}");
     assert!(of("n").contains("null") && of("z").matches("null").count() == 2, "{schema}");
-    // The field is required and may be null.
+    // The field is required and can be null.
     let required = schema.get_array("required").unwrap();
     assert!(required.contains(&"n".into()) && !required.contains(&"z".into()), "{required:?}");
     // A null value does not count in an average.

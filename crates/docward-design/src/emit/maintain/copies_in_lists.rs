@@ -120,7 +120,7 @@ impl<'m> Plans<'m> {
             about: relationship.name.clone(),
             pattern: "extended-reference",
             intro: format!(
-                "`{}`: {}. `{}` is part of a list: what it holds of `{}` comes with it.",
+                "`{}`: {}. `{}` is embedded in a list, with its copies of `{}`.",
                 relationship.name, decision.ruling.how, holder.name, source.name
             ),
             jobs: vec![job],

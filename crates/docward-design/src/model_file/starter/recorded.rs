@@ -152,9 +152,9 @@ fn over(workload: &Workload, seconds: f64) -> String {
         s => format!("{:.1} days", s / 86_400.0),
     };
     let mut said =
-        format!("Rates are worked out from {} in {span}.", text::plural(operations, "operation"));
+        format!("Rates are computed from {} in {span}.", text::plural(operations, "operation"));
     if seconds < SHORT {
-        said.push_str(" ? So short a time says little: put in what is usual.");
+        said.push_str(" ? This period is short: replace the rates by typical values.");
     }
     said
 }
