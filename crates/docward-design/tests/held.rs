@@ -366,7 +366,7 @@ writes:
     assert_eq!(design.decisions[0].verdict, Verdict::Embed);
     assert_eq!(indexes(&design, "post"), [""; 0]);
     let tag = design.entities.iter().find(|advice| advice.entity == "tag").unwrap();
-    assert!(tag.remarks.iter().any(|r| r.contains("copies, of which every parent")), "{tag:?}");
+    assert!(tag.remarks.iter().any(|r| r.contains("copies, one per parent")), "{tag:?}");
 }
 
 #[test]

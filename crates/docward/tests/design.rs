@@ -185,7 +185,7 @@ fn dm_03_1_names_that_clash_are_mistakes_of_the_model() {
         assert_eq!((code(&output), stdout(&output).as_str()), (2, ""), "{arguments:?}");
         let told = stderr(&output);
         assert!(
-            told.contains(&format!("{name}:3:3")) && told.contains("would both be the collection"),
+            told.contains(&format!("{name}:3:3")) && told.contains("would both use the collection"),
             "{told}"
         );
     }
@@ -434,7 +434,7 @@ fn dp_1_recorded_operations_keep_what_they_ask_for() {
         "from: loan, where: {loanTime: range, memberId: equal}, sort: {loanTime: -1}, limit: 10, fields: [title]}   # ? where (also `other.path`), with",
         "from: member, where: {_id: equal}, with: [member.loans]}",
         "update: [loan], sets: [loan.state]}",
-        "# Rates are computed from 120 operations in 39 s. ? So short a time says little",
+        "# Rates are computed from 120 operations in 39 s. ? This period is short",
     ] {
         assert!(text.contains(said), "{said}\n{text}");
     }

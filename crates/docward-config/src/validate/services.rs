@@ -59,7 +59,7 @@ fn service(raw: &RawService<'_>, known: &[Service], out: &mut Diagnostics<'_>) -
     }
     let is_known = known.iter().any(|service| service.name == name);
     if is_known {
-        let message = format!("a service `{shown}` is declared already, above");
+        let message = format!("the service `{shown}` is declared already, above");
         out.error(raw.name.at, message, Some("the first entry counts".to_owned()));
     }
     let small = |key: &str, value, out: &mut Diagnostics<'_>| {

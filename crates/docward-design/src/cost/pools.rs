@@ -205,7 +205,7 @@ mod tests {
         let plan = sized(4, 100, 90);
         assert_eq!((plan.cap, plan.max_pool()), (0, 1));
         assert_eq!(plan.plan.verdict, Verdict::OverBudget);
-        assert!(plan.formula().contains("not even one"), "{}", plan.formula());
+        assert!(plan.formula().contains("even one connection per client"), "{}", plan.formula());
         assert!(plan.warnings().any(|warning| warning.clause == "CN-03.1"));
     }
 

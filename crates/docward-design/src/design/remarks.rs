@@ -303,9 +303,8 @@ pub(crate) fn parts_of_others(
         if let (Some(goes), Some(own)) = (kept(parent), life(&entity.name))
             && own.kept_days.is_none_or(|days| days > goes)
         {
-            let own = own
-                .kept_days
-                .map_or("for ever".to_owned(), |days| format!("for {}", lasting(days)));
+            let own =
+                own.kept_days.map_or("forever".to_owned(), |days| format!("for {}", lasting(days)));
             advice.remarks.push(format!(
                 "kept {own}, but part of `{parent}`, which expires after {} and would delete it \
                  too, so the design has no expiry for `{parent}`: keep `{parent}` as long, or \

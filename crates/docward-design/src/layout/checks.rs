@@ -165,7 +165,7 @@ fn single_reads(layout: &Layout<'_>) -> DesignCheck {
         let beside: Vec<&str> =
             beside.into_iter().filter(|(is_so, _)| *is_so).map(|(_, what)| what).collect();
         if !beside.is_empty() {
-            because.push_str(&format!(" but for {}", beside.join(", and for ")));
+            because.push_str(&format!(" except for {}", beside.join(", and ")));
         }
         return check(CheckId::SingleReads, Some(true), because);
     }

@@ -411,7 +411,7 @@ mod tests {
         let (text, complaints) =
             held(&["a b", "blog", "post", "large", "2 KB", "50k", "20", "20/day", "", ""]);
         assert_eq!(complaints.len(), 3, "{complaints:?}");
-        assert!(complaints[1].contains("`large` cannot be used here"), "{complaints:?}");
+        assert!(complaints[1].contains("`large` is not valid here"), "{complaints:?}");
         assert!(text.is_some_and(|text| text.contains("kept: forever")));
     }
 

@@ -223,7 +223,7 @@ fn ck_10_a_transfer_spans_two_documents_and_is_written_down() {
     assert!(entries.needs_transaction);
     let (holds, because) = bank.check("CK-10");
     assert_eq!(holds, Some(true));
-    assert!(because.starts_with("1 transaction written down"), "{because}");
+    assert!(because.starts_with("1 transaction declared"), "{because}");
     let silent = gallery_with("bank", "    transaction: true\n", "");
     let (holds, because) = silent.check("CK-10");
     assert_eq!(holds, Some(false));

@@ -176,7 +176,13 @@ fn ck_14_dm_05_4_binary_data_has_a_better_place() {
     let case = of(&text);
     let (holds, because) = case.check("CK-14");
     assert_eq!(holds, Some(false));
-    assert!(because.contains("`scan` is binary data") && because.contains("DM-05.4"), "{because}");
+    assert!(
+        because.contains(
+            "`scan` is large binary \
+     data"
+        ) && because.contains("DM-05.4"),
+        "{because}"
+    );
 }
 
 #[test]

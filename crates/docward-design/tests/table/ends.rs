@@ -149,7 +149,7 @@ writes:
   v: {insert: [supplier, address], rate: 1/h}
 ");
     let said = &case.decision("supplier.address").remarks;
-    assert!(said.iter().any(|said| said.contains("has no document to live in")), "{said:?}");
+    assert!(said.iter().any(|said| said.contains("cannot be stored")), "{said:?}");
 }
 
 #[test]

@@ -50,9 +50,7 @@ fn er_f_5_what_must_be_current_is_in_no_preview() {
         // The checklist must state the second read.
         let (_, because) = case.check("CK-9");
         assert!(
-            because.ends_with(
-                "none takes a second read but for data that must be current"
-            ),
+            because.ends_with("none needs a second read except for data that must be current"),
             "{because}"
         );
     }

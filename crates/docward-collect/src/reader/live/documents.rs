@@ -168,7 +168,7 @@ impl Reader<'_, '_, '_> {
         let Listed { namespace, uuid, .. } = listed;
         if self.request.resume.is_another(namespace, uuid.as_deref()) {
             self.progress.note(&format!(
-                "{namespace}: dropped and made anew since it was read; it is read from the start"
+                "{namespace}: dropped and recreated since it was read; it is read from the start"
             ));
         }
         let Some(Resumed::Whole(known)) = self.request.resume.of(namespace, uuid.as_deref()) else {
@@ -376,11 +376,15 @@ impl Reader<'_, '_, '_> {
         if invalid.as_ref().is_err_and(|error| code(error) == Some(OUT_OF_TIME)) {
             // Only the server can evaluate query expressions.
             let else_where = match validator.keys().all(|key| key == "$jsonSchema") {
-                true => "what was read is judged, and `docward schema check` counts all",
-                false => "count them with countDocuments({$nor: [VALIDATOR]}) when there is time",
+                true => {
+                    "the documents that were read were checked; `docward schema check` counts \
+                 all"
+                }
+                false => "count them with countDocuments({$nor: [VALIDATOR]}) when the load is low",
             };
             self.progress.note(&format!(
-                "{}: the server did not count within {} s which documents break the validator; {else_where}",
+                "{}: the server did not count the documents that break the validator within {} s; \
+                 {else_where}",
                 listed.namespace,
                 COUNTING.as_secs()
             ));
@@ -390,8 +394,8 @@ impl Reader<'_, '_, '_> {
             && !(is_forbidden(error) || is_unreachable(error) || is_gone(error))
         {
             self.progress.note(&format!(
-                "{}: the server could not count which documents break the validator: {}; a document \
-                 it fails on cannot be written either",
+                "{}: the server could not count the documents that break the validator: {}; a \
+                 document that causes this error cannot be written either",
                 listed.namespace,
                 words(error)
             ));

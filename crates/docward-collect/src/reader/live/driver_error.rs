@@ -91,7 +91,7 @@ pub(super) fn words(error: &Error) -> String {
             return format!("the server has not answered for {} s", time.as_secs());
         }
         Some(Unanswered::NotAsked) => {
-            return "not asked: the server did not answer the questions before".to_owned();
+            return "skipped, because the server did not answer earlier requests".to_owned();
         }
         None => {}
     }

@@ -114,7 +114,7 @@ fn what_is_no_yaml() {
     assert!(tab[0].starts_with("m.yaml:2:"), "{tab:?}");
     assert!(tab[0].ends_with("check indentation, colons and quotes"), "{tab:?}");
     let open = said("name: \"shop\nentities: {");
-    assert!(open[0].contains("this is no YAML"), "{open:?}");
+    assert!(open[0].contains("this is not valid YAML"), "{open:?}");
 }
 
 #[test]
