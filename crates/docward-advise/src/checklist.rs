@@ -594,7 +594,7 @@ impl<'a> View<'a> {
         }
         let mut gaps = Vec::new();
         if !off.is_empty() {
-            gaps.push(format!("switched off: {}", off.join(", ")));
+            gaps.push(format!("turned off: {}", off.join(", ")));
         }
         if let Some((_, needs)) = blind.first() {
             let codes: Vec<&str> = blind.iter().map(|(code, _)| *code).collect();

@@ -48,7 +48,7 @@ impl Reader<'_, '_, '_> {
             }
             Some(Err(error)) => {
                 let what = "counting the documents that break the schema".to_owned();
-                let rest = "nothing is said about this collection";
+                let rest = "this collection was not checked";
                 let trouble = LiveTrouble::Failed { what, why: words(&error), rest };
                 self.troubles.add(file, &Trouble::Live(trouble));
                 return;

@@ -282,9 +282,9 @@ fn no_listed_value(place: &Place<'_>, left: &BTreeSet<BsonType>) -> Option<Strin
     Some(if typed {
         format!("none of the values of its `enum` is {}", names(left))
     } else if place.parts.iter().filter(|part| part.get("enum").is_some()).count() > 1 {
-        "no value of one `enum` is in the other, or meets what is said beside it".to_owned()
+        "no value of one `enum` is in the other, or meets its other keywords".to_owned()
     } else {
-        "none of the values of its `enum` meets what is said beside it".to_owned()
+        "none of the values of its `enum` meets its other keywords".to_owned()
     })
 }
 

@@ -268,7 +268,7 @@ impl Finder {
             }
             let shown: Vec<String> = lost.iter().map(|value| shell::value(value)).collect();
             let words = format!(
-                "{} of the `enum` of `{path}` can never pass, for what is said beside it",
+                "{} of the `enum` of `{path}` can never pass, because of other keywords",
                 text::list(&shown, 3)
             );
             let only_null = lost.iter().all(|value| matches!(value, Value::Null));
