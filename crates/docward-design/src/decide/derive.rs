@@ -8,7 +8,7 @@ use docward_model::{
 };
 
 use crate::decide::facts::{Bounds, Facts, Growth, Kind};
-use crate::declared::access::{self, changes_part, followed, total};
+use crate::declared::read_direction::{self, changes_part, followed, total};
 
 /// What is known about a relationship.
 #[derive(Clone, Debug, PartialEq)]
@@ -177,7 +177,7 @@ struct Access {
 fn wanted(with: &With, relationship: &Relationship, children: Spread) -> f64 {
     match &with.newest {
         Some((newest, _))
-            if *newest < children.p50 && !access::shows_current(relationship, with) =>
+            if *newest < children.p50 && !read_direction::shows_current(relationship, with) =>
         {
             *newest as f64 / children.p50 as f64
         }

@@ -6,7 +6,7 @@ use crate::decide::attribute;
 use crate::decide::derive::Question;
 use crate::decide::pattern::{Bucket, Made, Pattern, Window};
 use crate::declared::field_plan::discriminator;
-use crate::declared::{access, dates, size};
+use crate::declared::{dates, read_direction, size};
 
 /// Returns the patterns of a single entity.
 pub(crate) fn of_entity(model: &DesignModel, entity: &Entity, bytes: u64) -> Made {
@@ -76,7 +76,7 @@ impl Made {
     fn series(&mut self, model: &DesignModel, entity: &Entity, bytes: u64) {
         let Some(series) = &entity.series else { return };
         let sum = |keep: &dyn Fn(&docward_model::DesignWrite) -> bool| -> f64 {
-            access::total(model.writes.iter().filter(|w| keep(w)))
+            read_direction::total(model.writes.iter().filter(|w| keep(w)))
         };
         let updates = sum(&|w| w.updates.contains(&entity.name));
         let inserts = sum(&|w| w.inserts.contains(&entity.name));

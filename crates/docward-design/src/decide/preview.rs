@@ -6,9 +6,9 @@ use docward_model::{DesignModel, Entity, Relationship, With, text};
 use crate::decide::derive::Question;
 use crate::decide::facts::{Bounds, Facts};
 use crate::decide::pattern::{Made, Pattern};
-use crate::declared::access::{self, arrivals};
 use crate::declared::dates::date_field;
 use crate::declared::field_plan::{Rank, declared, document_bytes, previewed};
+use crate::declared::read_direction::{self, arrivals};
 use crate::declared::size;
 use crate::model_file::quantity::often;
 
@@ -189,8 +189,8 @@ impl Made {
     ) -> Vec<Shown> {
         let mut shown = Vec::new();
         let mut current: Vec<String> = Vec::new();
-        for read in access::along(model, relationship) {
-            if !access::comes_by_parent(model, read, relationship) {
+        for read in read_direction::along(model, relationship) {
+            if !read_direction::comes_by_parent(model, read, relationship) {
                 continue;
             }
             for with in read.with.iter().filter(|with| with.relationship == relationship.name) {

@@ -9,7 +9,7 @@ use crate::decide::decision::Decision;
 use crate::decide::facts::{Bounds, Facts, Growth, Kind};
 use crate::decide::pattern::{Made, Pattern};
 use crate::decide::vote::{Choice, Ruling, is_outlier};
-use crate::declared::access::{self, COPIED, is_tree};
+use crate::declared::read_direction::{self, COPIED, is_tree};
 use crate::declared::{quantile, size};
 use crate::model_file::quantity::often;
 
@@ -120,7 +120,7 @@ pub(crate) fn holder(
             // parent does not provide it.
             let leads_up = model.reads.iter().any(|read| {
                 read.with.iter().any(|with| with.relationship == relationship.name)
-                    && !access::comes_by_parent(model, read, relationship)
+                    && !read_direction::comes_by_parent(model, read, relationship)
             });
             let by_child = asked_by_parent || leads_up;
             // A bounded list of ids would have to refuse new ids. Children that store the parent's
@@ -159,8 +159,8 @@ pub(crate) fn is_listed_in_child(model: &DesignModel, r: &Relationship, facts: &
         let asks = read.from == r.child && read.filter.iter().any(names);
         by_child += if asks { read.per_second } else { 0.0 };
     }
-    for read in access::along(model, r) {
-        match access::comes_by_parent(model, read, r) {
+    for read in read_direction::along(model, r) {
+        match read_direction::comes_by_parent(model, read, r) {
             true => by_parent += read.per_second,
             false => by_child += read.per_second,
         }
@@ -177,7 +177,7 @@ impl Made {
         let fetching = |read: &&DesignRead| {
             let mut along = read.with.iter().filter(|w| w.relationship == relationship.name);
             along.any(|with| (1..=COPIED).contains(&with.fields.len()))
-                && !access::comes_by_parent(model, read, relationship)
+                && !read_direction::comes_by_parent(model, read, relationship)
         };
         let reads: Vec<&str> =
             model.reads.iter().filter(fetching).map(|read| read.name.as_str()).collect();
@@ -215,7 +215,8 @@ impl Made {
             .iter()
             .filter(|read| read.with.iter().any(|with| with.relationship == relationship.name))
             .filter(|read| {
-                source == reader || access::comes_by_parent(model, read, relationship) == in_parent
+                source == reader
+                    || read_direction::comes_by_parent(model, read, relationship) == in_parent
             });
         for read in looking.clone() {
             for with in read.with.iter().filter(|with| with.relationship == relationship.name) {
@@ -440,8 +441,8 @@ pub(crate) fn drop_needless_copies(model: &DesignModel, decision: &mut Decision)
     let mut without = decision.clone();
     without.patterns.retain(|pattern| !copies(pattern));
     let Some(relationship) = model.relationship(&decision.relationship) else { return };
-    let by_parent = |read: &&DesignRead| access::comes_by_parent(model, read, relationship);
-    let mut along = access::along(model, relationship)
+    let by_parent = |read: &&DesignRead| read_direction::comes_by_parent(model, read, relationship);
+    let mut along = read_direction::along(model, relationship)
         .filter(by_parent)
         .flat_map(|read| &read.with)
         .filter(|with| with.relationship == decision.relationship);
@@ -454,7 +455,7 @@ pub(crate) fn drop_needless_copies(model: &DesignModel, decision: &mut Decision)
 /// changes.
 pub(crate) fn changes(model: &DesignModel, entity: &str, sums: &[String]) -> f64 {
     let names = |list: &[String]| list.iter().any(|name| name == entity);
-    access::total(model.writes.iter().filter(|write| {
+    read_direction::total(model.writes.iter().filter(|write| {
         let mut sets = write.sets.iter().filter(|(of, _)| of == entity).peekable();
         // An update without declared fields may change any field.
         let sets = sets.peek().is_none() || sets.any(|(_, field)| sums.contains(field));

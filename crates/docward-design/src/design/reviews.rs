@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use docward_model::{DesignModel, text};
 
-use crate::decide::alternative::{Alternative, OperationCost, Way};
+use crate::decide::alternative::{Alternative, OperationCost, StorageAlternative};
 use crate::decide::decision::Decision;
 use crate::decide::vote::Choice;
 use crate::layout::aging::holds_what_stays;
@@ -47,7 +47,7 @@ fn failures(model: &DesignModel, draft: &Draft) -> BTreeSet<Failure> {
 
 /// The maximum number of relationships that are tried as references. Each attempt computes a
 /// complete design.
-const MOST_TRIED: usize = 24;
+const MAX_TRIED: usize = 24;
 
 /// Tries embedded relationships that may cause a failure as references. If this removes more
 /// failures than it adds, the relationship is referenced. Otherwise the design says why it stays
@@ -61,7 +61,7 @@ pub(super) fn failing(state: &State<'_>, found: &mut Vec<Restriction>) {
             && !state.is_reviewed(&decision.relationship)
             && before.iter().any(|failure| is_suspect(state.model, draft, decision, failure))
     });
-    for decision in suspects.take(MOST_TRIED) {
+    for decision in suspects.take(MAX_TRIED) {
         let other = state.without_embedding(&decision.relationship);
         let after = failures(state.model, other.draft());
         let fixed: Vec<String> = before.difference(&after).map(Failure::text).collect();
@@ -121,9 +121,11 @@ pub(super) fn dearer(state: &State<'_>, found: &mut Vec<Restriction>) {
     for decision in &state.draft().decisions {
         let [chosen, others @ ..] = decision.alternatives.as_slice() else { continue };
         let is_free = decision.facts.atomic != Some(true)
-            && chosen.way == Way::Embed
+            && chosen.way == StorageAlternative::Embed
             && !state.is_stored(&decision.relationship);
-        let Some(other) = others.iter().find(|way| is_free && way.way == Way::Reference) else {
+        let Some(other) =
+            others.iter().find(|way| is_free && way.way == StorageAlternative::Reference)
+        else {
             continue;
         };
         let (own, less) = (bytes(chosen), bytes(other));

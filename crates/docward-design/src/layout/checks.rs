@@ -8,8 +8,8 @@ use crate::decide::decision::{Decision, home};
 use crate::decide::facts::Growth;
 use crate::decide::pattern::Pattern;
 use crate::decide::vote::Choice;
-use crate::declared::access;
 use crate::declared::field_plan::{Origin, Planned};
+use crate::declared::read_direction;
 use crate::layout::capacity::{self, Capacity};
 use crate::layout::collection::{CollectionPlan, Purpose};
 use crate::layout::fields::Layout;
@@ -106,13 +106,13 @@ fn single_reads(layout: &Layout<'_>) -> DesignCheck {
             }
             // Fields that must be current are read from their source. One read is then impossible,
             // so this read does not count.
-            let current = access::shows_current(relationship, with);
+            let current = read_direction::shows_current(relationship, with);
             if current {
                 fetched_fresh = true;
                 return false;
             }
             // Copies and previews help only reads that arrive at the side that has them.
-            let by_parent = access::comes_by_parent(model, read, relationship);
+            let by_parent = read_direction::comes_by_parent(model, read, relationship);
             let is_one_kind = relationship.parent == relationship.child;
             let covered = decision.spares(model, with, by_parent)
                 || is_one_kind && decision.spares(model, with, !by_parent);
@@ -302,7 +302,7 @@ fn aggregates(model: &DesignModel, decisions: &[Decision]) -> DesignCheck {
     fails(
         CheckId::Aggregates,
         &repeated,
-        format!("computed at every read: {}", text::list(&repeated, 5)),
+        format!("{done} at every read: {}", text::list(&repeated, 5)),
     )
 }
 

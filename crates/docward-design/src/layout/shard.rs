@@ -261,9 +261,9 @@ fn fetched(layout: &Layout<'_>, collection: &CollectionPlan) -> Vec<(f64, Found)
         if decision.choice != Some(Choice::Reference) || !is_end {
             continue;
         }
-        for read in crate::declared::access::along(layout.model, r) {
+        for read in crate::declared::read_direction::along(layout.model, r) {
             let mut along = read.with.iter().filter(|with| with.relationship == r.name);
-            let by_parent = crate::declared::access::comes_by_parent(layout.model, read, r);
+            let by_parent = crate::declared::read_direction::comes_by_parent(layout.model, read, r);
             if r.child == collection.entity && by_parent {
                 let summed = read.sums.iter().any(|(of, _)| *of == r.name);
                 let counted = read.counts.contains(&r.name)

@@ -11,11 +11,11 @@ pub(crate) fn count(text: &str) -> Option<f64> {
         _ => return None,
     };
     // Larger numbers are typing errors.
-    Some(number * times).filter(|count| *count <= MOST)
+    Some(number * times).filter(|count| *count <= MAX_COUNT)
 }
 
 /// The largest valid number.
-const MOST: f64 = 1e15;
+const MAX_COUNT: f64 = 1e15;
 
 /// Parses a version, which is an integer from 1 on.
 pub(crate) fn version(text: &str) -> Option<u64> {

@@ -19,7 +19,7 @@ use crate::model_file::quantity;
 pub const STARTER: &str = include_str!("starter.yaml");
 
 /// The maximum number of fields per entity. Further fields are replaced by a comment.
-const MOST_FIELDS: usize = 60;
+const MAX_FIELDS: usize = 60;
 
 /// The maximum nesting depth of objects. Models need no more (DM-06.1).
 const DEEPEST: usize = 8;
@@ -174,14 +174,14 @@ fn entity(
     }
     let top = own_fields(evidence, collection, profile);
     let _ = writeln!(out, "    fields:{}", if top.is_empty() { " {}" } else { "" });
-    for field in top.iter().take(MOST_FIELDS) {
+    for field in top.iter().take(MAX_FIELDS) {
         let unique = collection.indexes.iter().flatten().any(|index| {
             index.unique && matches!(index.keys.as_slice(), [key] if key.path == field.name)
         });
         write_field(out, profile, field, unique);
     }
-    if top.len() > MOST_FIELDS {
-        let _ = writeln!(out, "      # {} more fields are left out", top.len() - MOST_FIELDS);
+    if top.len() > MAX_FIELDS {
+        let _ = writeln!(out, "      # {} more fields are left out", top.len() - MAX_FIELDS);
     }
     lifecycle(out, collection, profile);
     if !operations.names(name, false) {
@@ -266,7 +266,7 @@ fn embedded_entity(out: &mut String, name: &str, fields: &[&Field], profile: &Pr
     let _ = writeln!(out, "  {}:", scalar(name));
     let _ = writeln!(out, "    # embedded today");
     let _ = writeln!(out, "    fields:{}", if fields.is_empty() { " {}" } else { "" });
-    for field in fields.iter().take(MOST_FIELDS) {
+    for field in fields.iter().take(MAX_FIELDS) {
         write_field(out, profile, field, false);
     }
     let _ = writeln!(out, "    # ? lifecycle: {{growth: 1000/day, kept: forever}}");
@@ -314,7 +314,7 @@ fn open_in(profile: &Profile, field: &Field, path: &str, depth: usize, open: &mu
     }
     if kind_of(field) == BsonType::Object && depth < DEEPEST {
         let inside = children(profile, field).filter(|f| f.shape == FieldShape::Named);
-        for below in inside.filter(|f| is_plain(&f.name)).take(MOST_FIELDS) {
+        for below in inside.filter(|f| is_plain(&f.name)).take(MAX_FIELDS) {
             open_in(profile, below, &format!("{path}.{}", below.name), depth + 1, open);
         }
     }
@@ -337,7 +337,7 @@ fn field_line(profile: &Profile, field: &Field, unique: bool, depth: usize) -> S
     if kind == BsonType::Object && depth < DEEPEST {
         let inside: Vec<String> = children(profile, field)
             .filter(|f| f.shape == FieldShape::Named && is_plain(&f.name))
-            .take(MOST_FIELDS)
+            .take(MAX_FIELDS)
             .map(|f| field_line(profile, f, false, depth + 1))
             .collect();
         if !inside.is_empty() {

@@ -16,12 +16,12 @@ pub struct Admission<'a> {
     /// The rule.
     pub rule: &'a AccessRule,
     /// By ports: earlier rules may keep others out of each.
-    pub ways: Vec<Way<'a>>,
+    pub ways: Vec<AllowedTraffic<'a>>,
 }
 
 /// Ports on which one rule lets the same in.
 #[derive(Debug, PartialEq)]
-pub struct Way<'a> {
+pub struct AllowedTraffic<'a> {
     /// The ports; `None` when the file does not tell.
     pub ports: Option<PortRange>,
     /// Addresses that are let in.
@@ -38,7 +38,7 @@ pub fn admissions(group: &RuleGroup) -> Vec<Admission<'_>> {
     let mut all = Vec::new();
     for (at, rule) in group.rules.iter().enumerate().filter(|(_, rule)| rule.allows) {
         let denials: Vec<&AccessRule> = group.rules[..at].iter().filter(|r| !r.allows).collect();
-        let ways: Vec<Way<'_>> = if rule.ports.is_empty() {
+        let ways: Vec<AllowedTraffic<'_>> = if rule.ports.is_empty() {
             let every = PortRange::every(Protocol::Any);
             open_to(rule, every, None, &denials).into_iter().collect()
         } else {
@@ -52,8 +52,12 @@ pub fn admissions(group: &RuleGroup) -> Vec<Admission<'_>> {
 }
 
 /// What is let in on some ports, cut where the rules before begin or end.
-fn ways<'a>(rule: &'a AccessRule, ports: PortRange, denials: &[&AccessRule]) -> Vec<Way<'a>> {
-    let of = |protocol: Protocol| -> Vec<Way<'a>> {
+fn ways<'a>(
+    rule: &'a AccessRule,
+    ports: PortRange,
+    denials: &[&AccessRule],
+) -> Vec<AllowedTraffic<'a>> {
+    let of = |protocol: Protocol| -> Vec<AllowedTraffic<'a>> {
         let denied: Vec<PortRange> = denials
             .iter()
             .flat_map(|denial| &denial.ports)
@@ -65,7 +69,7 @@ fn ways<'a>(rule: &'a AccessRule, ports: PortRange, denials: &[&AccessRule]) -> 
         let pieces = pieces(PortRange { protocol, ..ports }, &denied);
         let open =
             pieces.into_iter().filter_map(|piece| open_to(rule, piece, Some(piece), denials));
-        let mut ways: Vec<Way<'a>> = Vec::new();
+        let mut ways: Vec<AllowedTraffic<'a>> = Vec::new();
         for way in open {
             match ways.last_mut().map(|last| (last.ports.zip(way.ports).and_then(joined), last)) {
                 Some((Some(both), last)) if last.is_for_same(&way) => last.ports = Some(both),
@@ -78,8 +82,8 @@ fn ways<'a>(rule: &'a AccessRule, ports: PortRange, denials: &[&AccessRule]) -> 
         return of(ports.protocol);
     }
     let (mut tcp, udp) = (of(Protocol::Tcp), of(Protocol::Udp));
-    let same = |(a, b): (&Way<'_>, &Way<'_>)| {
-        let bounds = |way: &Way<'_>| way.ports.map(|p| (p.first, p.last));
+    let same = |(a, b): (&AllowedTraffic<'_>, &AllowedTraffic<'_>)| {
+        let bounds = |way: &AllowedTraffic<'_>| way.ports.map(|p| (p.first, p.last));
         bounds(a) == bounds(b) && a.is_for_same(b)
     };
     if tcp.len() == udp.len() && tcp.iter().zip(&udp).all(same) {
@@ -116,7 +120,7 @@ fn open_to<'a>(
     ports: PortRange,
     told: Option<PortRange>,
     denials: &[&AccessRule],
-) -> Option<Way<'a>> {
+) -> Option<AllowedTraffic<'a>> {
     let about: Vec<&Peer> = denials
         .iter()
         .filter(|denial| denial.ports.iter().any(|p| p.covers(&ports)))
@@ -138,7 +142,7 @@ fn open_to<'a>(
         Peer::Listed(name) => Some(name.as_str()),
         _ => None,
     };
-    (!open.is_empty()).then(|| Way {
+    (!open.is_empty()).then(|| AllowedTraffic {
         ports: told,
         ranges: ranges(open.iter().copied()),
         named: open.iter().filter_map(name).collect(),
@@ -156,7 +160,7 @@ fn ranges<'p>(peers: impl Iterator<Item = &'p Peer>) -> Vec<IpNet> {
 
 /// More than this share of the public addresses is everyone: whoever is kept out finds a machine that is
 /// not.
-const MOST: f64 = 0.5;
+const MAX_PUBLIC_SHARE: f64 = 0.5;
 
 /// Which kinds of addresses are let in, all or most of them, also when several ranges make them up.
 fn everyone(ranges: &[IpNet]) -> Vec<&'static str> {
@@ -199,7 +203,7 @@ impl Kind {
         if joined.iter().any(|range| range.prefix_len() == 0 && self.has(range)) {
             return Some(self.all);
         }
-        ((self.public_share)(&joined) > MOST).then_some(self.most)
+        ((self.public_share)(&joined) > MAX_PUBLIC_SHARE).then_some(self.most)
     }
 }
 
@@ -216,7 +220,7 @@ pub fn listed(group: &RuleGroup) -> Vec<&str> {
     names
 }
 
-impl Way<'_> {
+impl AllowedTraffic<'_> {
     fn is_for_same(&self, other: &Self) -> bool {
         (&self.ranges, &self.named, &self.listed) == (&other.ranges, &other.named, &other.listed)
     }
@@ -306,7 +310,7 @@ pub fn openings<'a>(admissions: &[Admission<'a>]) -> Vec<Opening<'a>> {
         }
     }
     // Together: MongoDB speaks TCP, so other ports are of no use to those who come in pieces.
-    let tcp: Vec<(usize, PortRange, &Way<'a>)> = admissions
+    let tcp: Vec<(usize, PortRange, &AllowedTraffic<'a>)> = admissions
         .iter()
         .enumerate()
         .flat_map(|(at, admission)| admission.ways.iter().map(move |way| (at, way)))

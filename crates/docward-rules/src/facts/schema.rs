@@ -643,7 +643,7 @@ pub struct Proposal {
 }
 
 /// At most this many properties: the command is a skeleton to be read, not a data model.
-const MOST_PROPERTIES: usize = 40;
+const MAX_PROPERTIES: usize = 40;
 /// A type below this share of a field's values is taken for drift and left out.
 const DRIFT_SHARE: f64 = 0.01;
 
@@ -658,9 +658,9 @@ pub fn propose(profile: &Profile, required_share: f64, targets: &Targets) -> Pro
     let mut fields: Vec<_> =
         described(profile).filter(|field| names::can_be_named(&field.name)).collect();
     // The most frequent first when there are too many; then back in document order.
-    if fields.len() > MOST_PROPERTIES {
+    if fields.len() > MAX_PROPERTIES {
         fields.sort_by_key(|f| std::cmp::Reverse(f.count));
-        fields.truncate(MOST_PROPERTIES);
+        fields.truncate(MAX_PROPERTIES);
         fields.sort_by_key(|f| profile.fields.iter().position(|g| g.path == f.path));
     }
     let mut required = Vec::new();

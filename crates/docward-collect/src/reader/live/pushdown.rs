@@ -25,7 +25,7 @@ use super::{
 use crate::trouble::{LiveTrouble, Trouble};
 
 /// The maximum number of groups of field, type and length to transfer.
-const MOST_GROUPS: i32 = 20_000;
+const MAX_GROUPS: i32 = 20_000;
 
 /// The message for a collection with more groups.
 const TOO_MANY: &str = "it has too many different field names to count, probably because the \
@@ -100,7 +100,7 @@ impl Reader<'_, '_, '_> {
         // If groups were truncated, every sum would be too low, so the figures are dropped.
         let counted = sizes.and_then(|sizes| {
             let fields = fields?;
-            Ok((fields.len() < MOST_GROUPS as usize).then(|| figures(&sizes, &fields)))
+            Ok((fields.len() < MAX_GROUPS as usize).then(|| figures(&sizes, &fields)))
         });
         Some(counted)
     }
@@ -168,7 +168,7 @@ fn fields() -> Vec<Document> {
                 { "$cond": [is_long, vector, false] }, 1, 0,
             ] } },
         } },
-        doc! { "$limit": MOST_GROUPS },
+        doc! { "$limit": MAX_GROUPS },
     ]
 }
 
@@ -204,7 +204,7 @@ fn figures(sizes: &[Document], fields: &[Document]) -> Counted {
                 CountedField { name: name.to_owned(), lengths, ..field }
             })
             .collect(),
-        capped: fields.len() >= MOST_GROUPS as usize,
+        capped: fields.len() >= MAX_GROUPS as usize,
     }
 }
 

@@ -3,9 +3,9 @@
 use bson::{Bson, Document, doc};
 use docward_model::{BsonType, DesignModel, Entity, ProfileName, Relationship, shell::quote};
 
-use crate::declared::access::is_tree;
 use crate::declared::field_plan::{Origin, Planned};
 use crate::declared::naming::Naming;
+use crate::declared::read_direction::is_tree;
 use crate::emit::example::{Maker, day};
 use crate::emit::js::{self, given, member_of};
 use crate::emit::statement::{Method, Statement, Step, is_value};

@@ -4,8 +4,8 @@
 use crate::decide::decision::Decision;
 use crate::decide::facts::Kind;
 use crate::decide::pattern::Pattern;
-use crate::declared::access;
 use crate::declared::field_plan::{Planned, at_path};
+use crate::declared::read_direction;
 use crate::layout::collection::CollectionPlan;
 use crate::layout::fields::Layout;
 
@@ -60,7 +60,7 @@ pub(super) fn by_references(
                         with.relationship == relationship.name
                             && !decision.spares(layout.model, with, false)
                     })
-                    && access::comes_by_parent(layout.model, read, relationship)
+                    && read_direction::comes_by_parent(layout.model, read, relationship)
                         == (*other == relationship.parent)
         });
         let in_parent = decision.patterns.first() == Some(&Pattern::ChildrenInParent);

@@ -23,7 +23,7 @@ use crate::model_file::yaml::{self, Node};
 pub const MAX_BYTES: usize = 8 * 1024 * 1024;
 
 /// The maximum number of entities. No team uses more, and a design with this many takes seconds.
-const MOST_ENTITIES: usize = 2_000;
+const MAX_ENTITIES: usize = 2_000;
 
 /// Reads a model. `file` is its name in messages.
 pub fn read(file: &str, text: &str) -> Result<DesignModel, Vec<Fault>> {
@@ -77,8 +77,8 @@ fn model(text: &str, faults: &mut Faults<'_>) -> Option<DesignModel> {
     }
     let at = table.at;
     table.finish("a model", faults);
-    if model.entities.len() > MOST_ENTITIES {
-        let message = format!("the model has more than {MOST_ENTITIES} entities");
+    if model.entities.len() > MAX_ENTITIES {
+        let message = format!("the model has more than {MAX_ENTITIES} entities");
         faults.push(at, message, Some("split it into several models".to_owned()));
         return None;
     }

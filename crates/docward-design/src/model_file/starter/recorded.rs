@@ -9,7 +9,7 @@ use docward_model::{
 
 use crate::model_file::quantity;
 
-use super::{MOST_FIELDS, Names, Relation, own_fields, scalar};
+use super::{MAX_FIELDS, Names, Relation, own_fields, scalar};
 
 /// A shorter recording in seconds tells little about rates (R033).
 const SHORT: f64 = 60.0;
@@ -67,7 +67,7 @@ impl Operations {
                 (names.get(&collection.namespace), &collection.profile)
             {
                 let own = own_fields(evidence, collection, profile);
-                let own = own.into_iter().take(MOST_FIELDS).map(|field| field.name.as_str());
+                let own = own.into_iter().take(MAX_FIELDS).map(|field| field.name.as_str());
                 known.fields.insert(name, own.collect());
             }
         }

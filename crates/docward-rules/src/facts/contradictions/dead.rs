@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use docward_model::{BsonType, Value};
 
 use super::{
-    Finder, MOST_STEPS, Why, accepts_all, is_odd, join,
+    Finder, MAX_STEPS, Why, accepts_all, is_odd, join,
     judge::Judge,
     names,
     place::{KINDS, Kind, Place, possible_types},
@@ -20,7 +20,7 @@ impl Finder {
     /// Why no value can pass; `None` when one may.
     pub(super) fn dead(&mut self, place: &Place<'_>, path: &str, is_document: bool) -> Option<Why> {
         self.steps += 1;
-        if self.steps > MOST_STEPS {
+        if self.steps > MAX_STEPS {
             return None;
         }
         let fault = |words: String, todo: &str| Some(Why::new(path, words, todo));

@@ -53,7 +53,7 @@ pub fn contradictions(schemas: &[&Value]) -> Vec<Contradiction> {
 }
 
 /// Beyond this many places looked at, a schema is left alone: alternatives inside alternatives multiply.
-const MOST_STEPS: u32 = 20_000;
+const MAX_STEPS: u32 = 20_000;
 
 /// Why nothing can pass.
 #[derive(Clone, Debug)]
@@ -88,7 +88,7 @@ impl Finder {
 
     fn walk(&mut self, place: &Place<'_>, path: &str, within: &str, is_document: bool) {
         self.steps += 1;
-        if self.steps > MOST_STEPS {
+        if self.steps > MAX_STEPS {
             return;
         }
         let gravity = if within.is_empty() { Gravity::Impossible } else { Gravity::Unreachable };
