@@ -1,6 +1,8 @@
 //! Facts about source code that uses MongoDB. Clients are stored as [`crate::ClientUri`]s in the
 //! evidence; this module has all other facts.
 
+mod injections;
+mod promises;
 mod queries;
 #[cfg(test)]
 mod tests;
@@ -9,6 +11,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::{BsonType, Location};
 
+pub use injections::{Injection, InjectionKind, Injections, InputGuard};
+pub use promises::{LostPromise, Promiser};
 pub use queries::{
     FilterKind, ListQuery, ListSource, LoopQuery, NextNumber, NumberBasis, Queries, SkipQuery,
 };
@@ -93,6 +97,12 @@ pub struct Code {
     pub mentions: Option<Mentioned>,
     /// Statements that read documents.
     pub queries: Queries,
+    /// Queries that are built from requests.
+    pub injections: Injections,
+    /// Calls whose result nothing waits for.
+    pub lost_promises: Vec<LostPromise>,
+    /// Whether the program handles promises that fail and that nothing waits for.
+    pub hears_rejections: bool,
 }
 
 /// A method that runs only if code calls it by name.
@@ -568,6 +578,8 @@ pub enum Change {
     Text,
     /// Something of unknown type is added.
     Value,
+    /// A whole list or map is written back after elements of it changed.
+    List,
     /// The whole document is written back.
     Document,
 }
@@ -721,6 +733,9 @@ impl Code {
             closed_models,
             mentions,
             queries,
+            injections,
+            lost_promises,
+            hears_rejections,
         } = other;
         self.files += files;
         self.paths.extend(paths);
@@ -763,6 +778,9 @@ impl Code {
         }
         self.mentions = self.mentions.take().or(mentions);
         self.queries.absorb(queries);
+        self.injections.absorb(injections);
+        self.lost_promises.extend(lost_promises);
+        self.hears_rejections |= hears_rejections;
     }
 
     /// Whether the program checks whether the server is available, or connects to it at start.

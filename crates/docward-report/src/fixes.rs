@@ -17,8 +17,12 @@ const RENAMING: char = 'N';
 pub fn fix_script(report: &Report) -> String {
     let mut fixes: Vec<&Finding> =
         report.findings.iter().filter(|finding| !steps(finding).is_empty()).collect();
-    // Stable: within both groups the order of the report is kept.
-    fixes.sort_by_key(|finding| finding.rule.starts_with(RENAMING));
+    // Stable: within each group the order of the report is kept. Fields are renamed under the old name of
+    // their collection.
+    let renames_collection = |step: &Step| matches!(step, Step::RenameCollection { .. });
+    fixes.sort_by_key(|finding| {
+        (finding.rule.starts_with(RENAMING), steps(finding).iter().any(renames_collection))
+    });
     let count = |safety: Safety| fixes.iter().filter(|f| risk(f) == Some(safety)).count();
     let sources: Vec<String> = report.sources.iter().map(|source| line(&source.name)).collect();
     let mut out = format!(

@@ -3,9 +3,9 @@
 use std::{borrow::Cow, collections::BTreeSet};
 
 use docward_model::{
-    Action, Area, Basis, ChecklistItem, Data, DataValue, Deadline, Evidence, Filter, Finding, Fix,
-    Level, Location, NamespacePattern, Problem, ProfileName, Report, Safety, Seen, Severity,
-    Skipped, Source, SourceKind, Step, Subject, SuppressionUse, Unit, Verdict, Waiver,
+    Action, Area, Basis, ChecklistItem, Data, DataValue, Deadline, Evidence, FieldPath, Filter,
+    Finding, Fix, Level, Location, NamespacePattern, Problem, ProfileName, Report, Safety, Seen,
+    Severity, Skipped, Source, SourceKind, Step, Subject, SuppressionUse, Unit, Verdict, Waiver,
 };
 use serde::Deserialize;
 use serde_json::{Map, Value};
@@ -110,6 +110,8 @@ struct Entry {
     clauses: Vec<String>,
     namespace: Option<String>,
     path: Option<String>,
+    #[serde(default)]
+    paths: Vec<String>,
     index: Option<String>,
     location: Option<RawLocation>,
     #[serde(default)]
@@ -308,6 +310,7 @@ fn finding(raw: Entry) -> Result<Finding, ReportFault> {
         location: raw.location.map(location),
         // The primary place comes first.
         locations: raw.locations.into_iter().skip(1).map(location).collect(),
+        paths: raw.paths.into_iter().map(FieldPath::new).collect(),
         excerpt: None,
         what: raw.what,
         why: raw.why,

@@ -30,6 +30,7 @@ fn finding(rule: &'static str, severity: Severity, at: Subject, what: &str) -> F
         data: Data::new().with("p99", 2300_u64).with("max", 5100_u64).with("share", 0.25),
         examples: vec!["a value out of a document".to_owned()],
         locations: Vec::new(),
+        paths: Vec::new(),
         excerpt: None,
         edits: Vec::new(),
             uri: Vec::new(),

@@ -23,6 +23,7 @@ mod field_values;
 mod file_role;
 mod handlers;
 mod import_graph;
+mod injections;
 mod ir;
 mod language;
 mod lower;
@@ -33,6 +34,7 @@ mod origins;
 mod passwords;
 pub mod place;
 mod project_usage;
+mod promises;
 mod queries;
 mod read_modify_write;
 mod secrets;
@@ -285,6 +287,8 @@ pub fn scan(
             scan.loaded();
             scan.calls();
             scan.queries();
+            scan.injections();
+            scan.promises();
             scan.field_values();
             scan.contacts();
             scan.names();
@@ -316,6 +320,7 @@ pub fn scan(
             out.code.single_sets = settings::single_sets(text);
             if kind == FileKind::Settings {
                 settings::passwords(text, file, within, &places, is_sample, &mut out);
+                out.code.injections.guards.extend(injections::guards_of_libraries(file, text));
                 if let Some(is_short_lived) = handlers::serving_by_libraries(file, text) {
                     let file = file.to_owned();
                     out.code.serving.push(Serving { file, is_short_lived });

@@ -21,7 +21,7 @@ pub(super) use in_loop::Askers;
 
 /// How much a query returns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Reads {
+pub(super) enum Reads {
     /// One document.
     One,
     /// A list of documents, or a cursor.
@@ -31,12 +31,12 @@ enum Reads {
 }
 
 /// A call that reads documents.
-struct Query {
+pub(super) struct Query {
     /// The collection or model, if known.
-    collection: Option<String>,
-    reads: Reads,
+    pub(super) collection: Option<String>,
+    pub(super) reads: Reads,
     /// Whether bindings prove that the call is a query of MongoDB.
-    is_proven: bool,
+    pub(super) is_proven: bool,
 }
 
 /// Methods that read documents, and whether only drivers and mappers of MongoDB have a method of that name.
@@ -150,7 +150,7 @@ impl<'u, 't> Scan<'u, 't> {
     }
 
     /// The query that a call sends.
-    fn query(&self, expr: &'u Expr<'t>, scope: ScopeId) -> Option<Query> {
+    pub(super) fn query(&self, expr: &'u Expr<'t>, scope: ScopeId) -> Option<Query> {
         let call = expr.call()?;
         let (method, of) = (call.method()?, call.receiver()?);
         let unit = self.values.unit;
@@ -267,7 +267,7 @@ impl<'u, 't> Scan<'u, 't> {
     }
 
     /// Whether a model or its collection is declared in the project.
-    fn is_model_of_project(&self, name: &str) -> bool {
+    pub(super) fn is_model_of_project(&self, name: &str) -> bool {
         let models = &self.values.known.models;
         models.contains_key(name) || models.values().any(|collection| collection == name)
     }
@@ -306,7 +306,7 @@ impl<'u, 't> Scan<'u, 't> {
 }
 
 /// The expression that a chain of calls and members begins with.
-fn chain_base<'e, 't>(expr: &'e Expr<'t>) -> &'e Expr<'t> {
+pub(super) fn chain_base<'e, 't>(expr: &'e Expr<'t>) -> &'e Expr<'t> {
     match &expr.kind {
         Kind::Member(of, _) => chain_base(of),
         Kind::Call(call) => chain_base(&call.callee),

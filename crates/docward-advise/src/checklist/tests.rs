@@ -37,6 +37,7 @@ fn finding(rule: &'static str, severity: Severity, at: Subject) -> Finding {
         examples: Vec::new(),
         fix: None,
         locations: Vec::new(),
+        paths: Vec::new(),
         excerpt: None,
         edits: Vec::new(),
         uri: Vec::new(),

@@ -122,6 +122,7 @@ mod s011_srv_without_tls;
 mod s012_password_in_file;
 mod s013_missing_credentials;
 mod s020_hard_coded_credential;
+mod s021_query_injection;
 mod t001_date_as_string;
 mod t002_money_as_double;
 mod t003_number_as_string_id;
@@ -167,6 +168,11 @@ mod w013_mistyped_update_path;
 mod w014_small_part_of_large_documents;
 mod w020_stale_write_back;
 mod w021_count_per_request;
+mod w022_query_in_loop;
+mod w023_unbounded_find;
+mod w024_skip_paging;
+mod w025_number_by_max;
+mod w026_unawaited_promise;
 
 use crate::Rule;
 
@@ -293,6 +299,7 @@ pub static RULES: &[&Rule] = &[
     &s012_password_in_file::S012,
     &s013_missing_credentials::S013,
     &s020_hard_coded_credential::S020,
+    &s021_query_injection::S021,
     &t001_date_as_string::T001,
     &t002_money_as_double::T002,
     &t003_number_as_string_id::T003,
@@ -338,4 +345,9 @@ pub static RULES: &[&Rule] = &[
     &w014_small_part_of_large_documents::W014,
     &w020_stale_write_back::W020,
     &w021_count_per_request::W021,
+    &w022_query_in_loop::W022,
+    &w023_unbounded_find::W023,
+    &w024_skip_paging::W024,
+    &w025_number_by_max::W025,
+    &w026_unawaited_promise::W026,
 ];

@@ -1,6 +1,6 @@
 //! DM-09.4, the other side: ids as doubles that have lost digits already.
 
-use docward_model::{Collection, Draft, Field, Profile, Subject, TextClass};
+use docward_model::{Collection, Draft, Field, Profile, Severity, Subject, TextClass};
 
 use crate::facts::{classes, text, words};
 use crate::{Cx, declare_rule};
@@ -78,6 +78,7 @@ fn draft(collection: &Collection, profile: &Profile, field: &Field, doubles: u64
         todo,
         profile.seen_in(field, field.types.numbers()),
     )
+    .severity(Severity::Error)
     .data("doubles", doubles)
     .data("twin", twin.map_or("", |twin| twin.path.as_str()))
 }
