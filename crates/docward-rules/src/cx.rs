@@ -9,7 +9,7 @@ use docward_model::{
 
 use crate::{facts::names, proposed_change::ProposedChange};
 
-/// What a rule has worked out once for all its subjects, by name.
+/// Values that a rule computes once for all of its subjects, by name.
 pub(crate) type Shared = RefCell<BTreeMap<String, Rc<dyn Any>>>;
 
 /// The family of rules about the settings themselves.

@@ -172,7 +172,7 @@ impl<'a> Client<'a> {
         self.uri.shows_all_options() && !self.is_local()
     }
 
-    /// Whether an option is not given, not even misspelled: that is told by itself (C028).
+    /// Whether an option is missing and not just misspelled, which C028 reports.
     pub fn lacks(&self, name: &str) -> bool {
         let is_meant = |note: &UriNote| {
             note.kind == NoteKind::Unknown && nearest_option(&note.option) == Some(name)

@@ -121,7 +121,7 @@ pub fn is_known_abbreviation(name: &str) -> bool {
     ABBREVIATIONS.contains(&name.to_lowercase().as_str())
 }
 
-/// A field whose name somebody chose.
+/// A field with a name that a person chose.
 #[derive(Clone, Copy, Debug)]
 pub struct Named<'a> {
     /// Its index in [`Profile::fields`].

@@ -411,7 +411,7 @@ pub fn doubtful(network: &Network) -> impl Iterator<Item = &RuleGroup> {
         !names_port(&admissions, network)
             && openings(&admissions).iter().any(|opening| {
                 opening.opens(network.server_ports())
-                    // The wider group is told itself.
+                    // The wider group has its own finding.
                     && !opening.rules.iter().all(|rule| rule.inherited)
             })
     })
@@ -540,7 +540,7 @@ mod tests {
         );
         assert!(told(&[rule(true, &half, port), rule(true, &other, (27018, 27018))]).is_empty());
         assert!(told(&[rule(true, &half, port), rule(true, &["2000::/4"], port)]).is_empty());
-        // One that does it alone is told alone.
+        // A rule that does it alone has its own finding.
         assert_eq!(
             told(&[rule(true, &half, port), rule(true, &["0.0.0.0/0"], port)]),
             ["`r2` (0.0.0.0/0 on port 27017)"]

@@ -122,7 +122,7 @@ pub fn child(
             .element(array)
             .is_some_and(|element| profile.children(element).any(|f| f.name == name))
     };
-    // An element may name somebody else under the same word: the author of a comment on a user.
+    // An element may use the same name for another person: the author of a comment on a user.
     let parent_id = if has(&parent_id) {
         names::in_style(&format!("parent_{}_id", parent.join("_")), style)
     } else {

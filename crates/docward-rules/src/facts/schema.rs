@@ -627,7 +627,7 @@ fn says_format(node: &Value) -> bool {
         || any_branch(node, says_format)
 }
 
-/// A small validator read off the documents (ALG-10 without values: no enumerations, no ranges).
+/// Returns a small validator derived from the documents (ALG-10 without enumerations and ranges).
 #[derive(Clone, Debug)]
 pub struct Proposal {
     /// The `$jsonSchema`.
@@ -644,7 +644,7 @@ pub struct Proposal {
 
 /// At most this many properties: the command is a skeleton to be read, not a data model.
 const MAX_PROPERTIES: usize = 40;
-/// A type below this share of a field's values is taken for drift and left out.
+/// A type with less than this share of a field's values is an error and is left out.
 const DRIFT_SHARE: f64 = 0.01;
 
 /// Top-level fields to be described: named, not the key, not an object mapper's.
