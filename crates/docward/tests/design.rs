@@ -90,8 +90,7 @@ fn output_is_the_same_every_time_and_in_every_shape_names_every_relationship() {
 #[test]
 fn st_07_pt_embed_1_the_shop_embeds_order_items_and_shows_its_arithmetic() {
     let text = stdout(&docward(&["design", &model("shop"), "--color", "never"]));
-    for part in ["order.items  EMBED", "reference if", "embed (chosen)", "check-list", "--explain"]
-    {
+    for part in ["order.items  EMBED", "reference if", "embed (chosen)", "checks", "--explain"] {
         assert!(text.contains(part), "{part} in {text}");
     }
     // The verdicts come first, one line each. Votes appear only on request.

@@ -96,7 +96,7 @@ pub fn known(model: &DesignModel, relationship: &Relationship, bounds: &Bounds) 
     };
     if relationship.children.is_none() {
         ask(
-            format!("how many `{}` has one `{}`?", relationship.role(), relationship.parent),
+            format!("how many `{}` does one `{}` have?", relationship.role(), relationship.parent),
             "add `children: {p50: 3, p95: 10, p99: 20, max: 80}`, or `children: 1`",
         );
     }

@@ -132,7 +132,7 @@ fn on_shards(model: &DesignModel, design: &Design, scripts: &[Script]) -> String
 
 /// Describes the options of the clients (ALG-3), or what to declare for them.
 fn client_pools(model: &DesignModel) -> String {
-    let heading = "\n## Pools of the clients\n\n";
+    let heading = "\n## Connection pools\n\n";
     match pools(model) {
         Pools::Planned(plan) => format!("{heading}{}", planned(&plan)),
         Pools::Open(question) => {

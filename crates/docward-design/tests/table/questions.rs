@@ -88,7 +88,7 @@ fn dp_2_how_many_children_and_whether_they_end() {
         "children: {p50: 3, p99: 9, max: 20}, ",
         "",
         "parent.children",
-        "how many `children` has one `parent`?",
+        "how many `children` does one `parent` have?",
         "`children: 1`",
     );
     missing(

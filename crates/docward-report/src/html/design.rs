@@ -75,7 +75,7 @@ pub(crate) fn page(design: &Design, pools: &Pools) -> String {
                 }
             }
             section aria-labelledby="pools-title" {
-                h2 #pools-title { "Pools of the clients" }
+                h2 #pools-title { "Connection pools" }
                 @match pools {
                     Pools::Planned(plan) => {
                         table {
