@@ -253,8 +253,8 @@ impl<'a> Cx<'a> {
         !covering.is_empty()
     }
 
-    /// Whether the user accepts it for now. A rule that tells several places as one tells those that are accepted
-    /// by themselves: they must not keep back the others, nor be told with them.
+    /// Whether the user accepts it for now. A rule that combines several places in one finding
+    /// keeps accepted places separate from the others.
     pub fn is_accepted(&self, draft: &Draft) -> bool {
         !self.covering(draft).is_empty()
     }

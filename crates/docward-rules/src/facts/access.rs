@@ -325,7 +325,7 @@ impl<'a> Ends<'a> {
     }
 }
 
-/// Fields of a sequence that are remembered; a list of so many may lack some.
+/// Maximum number of stored fields of a sequence; a list of this length may be incomplete.
 const FIELDS: usize = 8;
 
 /// Whether reads of a shape may be among those of a sequence: every field they fix is named there.

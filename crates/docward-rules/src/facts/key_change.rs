@@ -107,7 +107,7 @@ impl<'a> KeyChange<'a> {
             Some(_) => "run shardCollection after you create an index that begins with the key",
             None => "run shardCollection; an index that begins with the key exists",
         };
-        // From 6.0 on the database need not be told.
+        // Since 6.0, sharding need not be enabled for the database first.
         let enable = self
             .version
             .is_some_and(|version| version < (6, 0))

@@ -11,7 +11,7 @@ use docward_model::{
 
 use super::names::{Style, initials, style, words};
 
-/// Names that MongoDB, an object mapper or a wire standard writes; nobody chose them.
+/// Names that MongoDB, an object mapper or a wire standard defines, and that users do not choose.
 pub const FRAMEWORK: &[&str] = &[
     "_id",
     // Mongoose: version key and discriminator.

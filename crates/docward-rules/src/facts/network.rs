@@ -32,8 +32,8 @@ pub struct AllowedTraffic<'a> {
     pub listed: Vec<&'a str>,
 }
 
-/// What a group lets in, rule by rule. What earlier rules keep out is left out, be it in several
-/// pieces; a range of which only a part is kept out stays.
+/// Returns the traffic that a group allows, by rule. Ranges that earlier rules deny completely are
+/// left out; a partly denied range stays.
 pub fn admissions(group: &RuleGroup) -> Vec<Admission<'_>> {
     let mut all = Vec::new();
     for (at, rule) in group.rules.iter().enumerate().filter(|(_, rule)| rule.allows) {
@@ -158,8 +158,8 @@ fn ranges<'p>(peers: impl Iterator<Item = &'p Peer>) -> Vec<IpNet> {
     peers.filter_map(range).collect()
 }
 
-/// More than this share of the public addresses is everyone: whoever is kept out finds a machine that is
-/// not.
+/// More than this share of the public addresses counts as all addresses, because an attacker can
+/// use any of them.
 const MAX_PUBLIC_SHARE: f64 = 0.5;
 
 /// Which kinds of addresses are let in, all or most of them, also when several ranges make them up.
@@ -251,8 +251,8 @@ impl Admission<'_> {
         self.ports().into_iter().filter(|range| !is_meant(range)).collect()
     }
 
-    /// Whether it lets in an address on one of the ports, as far as that can be told: what is known by
-    /// name only may hold any address.
+    /// Whether it allows an address on one of the ports. A group that is known only by name may
+    /// contain any address.
     pub fn may_admit(&self, address: IpAddr, ports: &[u16]) -> bool {
         self.ways.iter().any(|way| {
             (way.ports.is_none() || way.opens(ports))
@@ -309,7 +309,7 @@ pub fn openings<'a>(admissions: &[Admission<'a>]) -> Vec<Opening<'a>> {
             }
         }
     }
-    // Together: MongoDB speaks TCP, so other ports are of no use to those who come in pieces.
+    // Together, because MongoDB needs one TCP port for the whole address range.
     let tcp: Vec<(usize, PortRange, &AllowedTraffic<'a>)> = admissions
         .iter()
         .enumerate()
@@ -388,7 +388,7 @@ pub fn declared(network: &Network, layer: Layer) -> impl Iterator<Item = &RuleGr
     network.groups.iter().filter(move |group| group.layer == Some(layer))
 }
 
-/// Groups that nobody declared and that name MongoDB's port: they are about MongoDB, on whichever layer.
+/// Undeclared groups that name MongoDB's port: they protect MongoDB on an unknown layer.
 pub fn about_mongodb(network: &Network) -> impl Iterator<Item = &RuleGroup> {
     let undeclared = network.groups.iter().filter(|group| group.layer.is_none());
     undeclared.filter(|group| names_port(&admissions(group), network))
@@ -403,8 +403,8 @@ fn names_port(admissions: &[Admission<'_>], network: &Network) -> bool {
         .any(|range| network.server_ports().iter().any(|&port| range.has(port)))
 }
 
-/// Groups that nobody declared, that do not name MongoDB's port, and that would open it to everyone if
-/// they stood in front of MongoDB.
+/// Undeclared groups that do not name MongoDB's port, but would open it to all addresses if they
+/// protected MongoDB.
 pub fn doubtful(network: &Network) -> impl Iterator<Item = &RuleGroup> {
     network.groups.iter().filter(|group| group.layer.is_none()).filter(|group| {
         let admissions = admissions(group);
@@ -417,8 +417,7 @@ pub fn doubtful(network: &Network) -> impl Iterator<Item = &RuleGroup> {
     })
 }
 
-/// Findings about a group are told apart by this. Names are unique within one network of a platform
-/// only.
+/// Identifies a group in findings. Names are unique only within one network of a platform.
 pub fn group_key(group: &RuleGroup) -> String {
     match &group.id {
         Some(id) if *id != group.name => format!("{} {id}", group.name),

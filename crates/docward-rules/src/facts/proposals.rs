@@ -160,7 +160,7 @@ fn child_name(
 ) -> String {
     let database = &collection.namespace.database;
     let taken = |name: &str| evidence.collection(&Namespace::new(database.clone(), name)).is_some();
-    // Another array with this noun that a rule speaks of would be moved to the same collection.
+    // Another reported array with this noun would be moved to the same collection.
     let rival = |other: &Collection| {
         other.profile.as_ref().is_some_and(|profile| {
             let limits = arrays::Limits::of(settings, &other.namespace);

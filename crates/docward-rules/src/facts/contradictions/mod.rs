@@ -74,7 +74,7 @@ impl Why {
 
 struct Finder {
     steps: u32,
-    /// What was said, by place and words: a cause is told once, where it is met first.
+    /// Reported causes, by place and text: each is reported once, where it occurs first.
     told: BTreeSet<(String, String)>,
     out: Vec<Contradiction>,
 }
