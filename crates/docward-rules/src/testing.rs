@@ -90,7 +90,7 @@ pub fn check_changed(code: &str, body: &str, change: impl FnOnce(&mut Collection
     outcome.findings
 }
 
-/// Findings of one rule on an example whose documents are a sample of so many.
+/// Returns the findings of one rule for an example whose documents are a sample of this many.
 pub fn check_sampled(code: &str, body: &str, total: u64) -> Vec<Finding> {
     check_changed(code, body, |collection| {
         collection.profile.as_mut().expect("documents").total = total;

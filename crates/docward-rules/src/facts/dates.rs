@@ -1,4 +1,4 @@
-//! Dates kept as text: which forms, how many, and which rule speaks about them (DM-09.1, GC-34).
+//! Dates stored as text: their formats, their number, and which rule reports them (DM-09.1, GC-34).
 
 use super::thresholds::t001;
 use docward_model::{Field, Namespace, Settings, TextClass};
@@ -19,7 +19,7 @@ pub struct DateText {
     pub local: u64,
     /// A day, year first.
     pub day: u64,
-    /// Day or month first, nobody can tell.
+    /// It is unknown whether the day or the month is first.
     pub ambiguous: u64,
     /// Year and month.
     pub month: u64,

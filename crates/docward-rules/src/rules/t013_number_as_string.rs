@@ -1,8 +1,7 @@
 //! DM-09.6, DM-09.4, DM-09.2: amounts and quantities kept as text throughout.
 
 use docward_model::{
-    BsonType, Collection, Draft, Field, Profile, Safety, Subject,
-    TextClass, TextForms,
+    BsonType, Collection, Draft, Field, FieldChange, Profile, Safety, Subject, TextClass, TextForms,
 };
 
 use crate::facts::{amounts, classes, fold, names, statements, text, words};

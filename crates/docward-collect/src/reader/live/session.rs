@@ -108,7 +108,7 @@ pub(super) type Asked = (Namespace, Vec<Bson>, bool);
 
 /// The method of reading documents from a collection.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Way {
+pub(super) enum ReadMethod {
     /// All documents, in natural order.
     Everything,
     /// This many documents, by a random walk.
@@ -590,7 +590,7 @@ impl<'r> Session<'r> {
     pub(super) fn cursor(
         &self,
         namespace: &Namespace,
-        way: Way,
+        way: ReadMethod,
         filter: Option<Document>,
         batch_size: u32,
         from_primary: bool,
@@ -600,16 +600,16 @@ impl<'r> Session<'r> {
         let collection = self.collection_of(namespace, criteria);
         async move {
             let stage = match way {
-                Way::Random(size) => {
+                ReadMethod::Random(size) => {
                     doc! { "$sample": { "size": i64::try_from(size).unwrap_or(i64::MAX) } }
                 }
-                Way::Share(rate) => doc! { "$match": { "$sampleRate": rate } },
-                Way::Everything | Way::First(_) => {
+                ReadMethod::Share(rate) => doc! { "$match": { "$sampleRate": rate } },
+                ReadMethod::Everything | ReadMethod::First(_) => {
                     let mut options = FindOptions::builder()
                         .batch_size(batch_size)
                         .hint(Hint::Keys(doc! { "$natural": 1 }))
                         .build();
-                    if let Way::First(limit) = way {
+                    if let ReadMethod::First(limit) = way {
                         options.limit = i64::try_from(limit).ok();
                     }
                     // Otherwise the set of first documents would depend on the member.
