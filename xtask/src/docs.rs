@@ -51,7 +51,8 @@ pub(crate) fn binary() -> Result<PathBuf> {
 fn build() -> Result<PathBuf> {
     let cargo = std::env::var("CARGO").unwrap_or_else(|_| "cargo".into());
     let output = Command::new(cargo)
-        .args(["build", "--package", "docward", "--bin", "docward"])
+        // The features of the whole workspace, as in the tests: others would compile the driver again.
+        .args(["build", "--workspace", "--bin", "docward"])
         .args(["--message-format", "json-render-diagnostics"])
         .current_dir(root())
         .stderr(std::process::Stdio::inherit())
