@@ -57,7 +57,7 @@ impl Reply {
         }
         self.filled += count;
         let Some(head) = self.bytes[..self.filled].first_chunk() else { return Ok(false) };
-        let length = Header::parse(head, Header::MOST).map_err(broken)?.length;
+        let length = Header::parse(head, Header::MAX_LENGTH).map_err(broken)?.length;
         if self.filled > length {
             return Err(broken("more than one answer"));
         }

@@ -22,6 +22,14 @@ pub(crate) fn rust_files() -> Result<Vec<PathBuf>> {
     Ok(files)
 }
 
+/// Whether a Rust file is code of the product and not of its tests.
+pub(crate) fn is_product(file: &Path) -> bool {
+    let path = file.strip_prefix(root()).unwrap_or(file);
+    path.starts_with("crates")
+        && !path.starts_with("crates/docward-testkit")
+        && !path.iter().any(|part| part == "tests" || part == "tests.rs")
+}
+
 fn gather(folder: &Path, files: &mut Vec<PathBuf>) -> Result<()> {
     for entry in fs::read_dir(folder).with_context(|| format!("listing {}", folder.display()))? {
         let path = entry?.path();

@@ -27,6 +27,24 @@ const PHRASES: [(&str, &str); 9] = [
     ("lies idle", "is not used"),
 ];
 
+/// More phrases that readers stumbled over, in messages.
+const MESSAGE_PHRASES: [(&str, &str); 14] = [
+    ("all the same", "anyway"),
+    ("are told", "are reported"),
+    ("for ever", "forever"),
+    ("goes by itself", "expires"),
+    ("held against", "checked against"),
+    ("is not known", "is unknown"),
+    ("is told", "is reported"),
+    ("may be given several times", "can be repeated"),
+    ("read off", "derived from"),
+    ("somebody", "another client"),
+    ("switched off", "turned off"),
+    ("taken for", "treated as"),
+    ("told apart", "distinguished"),
+    ("worked out", "computed"),
+];
+
 /// Every fault of the texts.
 pub(crate) fn faults() -> Result<Vec<String>> {
     let mut faults = Vec::new();
@@ -38,6 +56,9 @@ pub(crate) fn faults() -> Result<Vec<String>> {
     for file in source::rust_files()? {
         let text = fs::read_to_string(&file).with_context(|| file.display().to_string())?;
         faults.extend(text_faults(&shown(&file), paragraphs(&text, comment)));
+        if source::is_product(&file) {
+            faults.extend(message_faults(&shown(&file), &text));
+        }
     }
     faults.extend(subjects().iter().filter_map(|subject| subject_fault(subject)));
     Ok(faults)
@@ -119,6 +140,80 @@ fn text_faults(file: &str, paragraphs: Vec<Paragraph>) -> Vec<String> {
     faults
 }
 
+/// The faults of the strings in a file, up to its tests.
+fn message_faults(file: &str, text: &str) -> Vec<String> {
+    let text = text.split("\n#[cfg(test)]\nmod ").next().unwrap_or(text);
+    let phrases = || PHRASES.iter().chain(&MESSAGE_PHRASES);
+    let mut faults = Vec::new();
+    for (line, message) in strings(text) {
+        let lower = format!(" {} ", words(&message).collect::<Vec<_>>().join(" ").to_lowercase());
+        for (phrase, instead) in phrases() {
+            if lower.contains(&format!(" {phrase} ")) {
+                faults.push(format!("{file}:{line}: write {instead} instead of `{phrase}`"));
+            }
+        }
+    }
+    faults
+}
+
+/// The strings of a Rust file, with the number of the line in which each begins.
+fn strings(text: &str) -> Vec<(usize, String)> {
+    let mut found = Vec::new();
+    let (mut line, mut chars, mut previous) = (1, text.chars().peekable(), ' ');
+    while let Some(c) = chars.next() {
+        let before = std::mem::replace(&mut previous, c);
+        match c {
+            // A raw string, with as many `#` at its end as at its start.
+            '#' | '"' if before == 'r' => {
+                let mut hashes = usize::from(c == '#');
+                while hashes > 0 && chars.next_if_eq(&'#').is_some() {
+                    hashes += 1;
+                }
+                if hashes > 0 && chars.next_if_eq(&'"').is_none() {
+                    continue;
+                }
+                let end = format!("\"{}", "#".repeat(hashes));
+                let (start, mut string) = (line, String::new());
+                while !string.ends_with(&end)
+                    && let Some(c) = chars.next()
+                {
+                    line += usize::from(c == '\n');
+                    string.push(c);
+                }
+                found.push((start, string));
+            }
+            '\n' => line += 1,
+            '/' if chars.peek() == Some(&'/') => {
+                chars.by_ref().find(|c| *c == '\n');
+                line += 1;
+            }
+            // A character such as `'"'`, but no lifetime.
+            '\'' if chars.peek() == Some(&'"') => drop(chars.next()),
+            '\'' if chars.peek() == Some(&'\\') => drop((chars.next(), chars.next())),
+            '"' => {
+                let (start, mut string) = (line, String::new());
+                while let Some(c) = chars.next() {
+                    match c {
+                        '"' => break,
+                        '\\' => {
+                            let next = chars.next();
+                            line += usize::from(next == Some('\n'));
+                            string.push(' ');
+                        }
+                        _ => {
+                            line += usize::from(c == '\n');
+                            string.push(c);
+                        }
+                    }
+                }
+                found.push((start, string));
+            }
+            _ => {}
+        }
+    }
+    found
+}
+
 /// Words without the punctuation around them.
 fn words(text: &str) -> impl Iterator<Item = &str> {
     text.split_whitespace()
@@ -186,7 +281,7 @@ fn subject_fault(subject: &str) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::{comment, paragraphs, subject_fault, text_faults};
+    use super::{comment, message_faults, paragraphs, subject_fault, text_faults};
 
     fn faults(text: &str) -> Vec<String> {
         text_faults("a.md", paragraphs(text, |line| Some(line.trim())))
@@ -221,6 +316,23 @@ mod tests {
             ["a.md:1: write as a note instead of `as information`"]
         );
         assert!(faults("For more information, amend `takes in` the commendable list.").is_empty());
+    }
+
+    #[test]
+    fn messages_are_read() {
+        let text = r##"fn a() { b('"', "it is \
+            worked out", 'x'); } // "it is worked out"
+            const C: &str = r#"a "b" is switched off"#;
+            const D: &str = "fine";
+#[cfg(test)]
+mod tests { const E: &str = "switched off"; }"##;
+        assert_eq!(
+            message_faults("a.rs", text),
+            [
+                "a.rs:1: write computed instead of `worked out`",
+                "a.rs:3: write turned off instead of `switched off`",
+            ]
+        );
     }
 
     #[test]

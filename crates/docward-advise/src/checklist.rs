@@ -319,8 +319,8 @@ impl<'a> View<'a> {
         self.clean(
             "CK-5",
             &["T001", "T002"],
-            "field holds dates as text, money as doubles or states as numbers",
-            "fields hold dates as text, money as doubles or states as numbers",
+            "field stores dates as text, money as doubles or states as numbers",
+            "fields store dates as text, money as doubles or states as numbers",
             &format!("no dates as text, no money as doubles{}", left_open(&self.documents())),
         )
     }
@@ -555,7 +555,7 @@ impl<'a> View<'a> {
             .collect()
     }
 
-    /// The rules among these that are switched off.
+    /// The rules among these that are turned off.
     pub(crate) fn switched_off<'c>(&self, codes: &[&'c str]) -> Vec<&'c str> {
         let is_off = |code: &&&str| {
             RULES.iter().any(|r| r.meta.code == **code && !self.settings.is_on(&r.meta))
@@ -594,7 +594,7 @@ impl<'a> View<'a> {
         }
         let mut gaps = Vec::new();
         if !off.is_empty() {
-            gaps.push(format!("switched off: {}", off.join(", ")));
+            gaps.push(format!("turned off: {}", off.join(", ")));
         }
         if let Some((_, needs)) = blind.first() {
             let codes: Vec<&str> = blind.iter().map(|(code, _)| *code).collect();

@@ -150,7 +150,7 @@ impl SelfCheck<'_> {
             return Some(unknown(told(suspicions)));
         }
         let off = self.view.switched_off(codes);
-        (!off.is_empty()).then(|| unknown(format!("switched off: {}", off.join(", "))))
+        (!off.is_empty()).then(|| unknown(format!("turned off: {}", off.join(", "))))
     }
 
     fn network(&self) -> Option<&Network> {
@@ -783,6 +783,6 @@ mod tests {
         example.settings.ignore.push("S001".into());
         let outcome = docward_rules::judge(&example.evidence, &example.settings);
         let items = security_checklist(&example.evidence, &example.settings, &outcome, false);
-        assert_eq!(items[2].evidence, "switched off: S001");
+        assert_eq!(items[2].evidence, "turned off: S001");
     }
 }

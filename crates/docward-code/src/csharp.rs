@@ -343,7 +343,7 @@ impl<'t> Reader<'t> {
                 Some(base) => self.members(draft, base, path, into, depth + 1),
                 None if is_interface => {}
                 None => {
-                    let why = "what it adds is not declared in this file";
+                    let why = "its parent type is not declared in this file";
                     draft.loosened(path, quoted(base), why, class.place);
                 }
             }
@@ -483,7 +483,8 @@ impl<'t> Reader<'t> {
             "long" | "ulong" | "Int64" | "UInt64" | "TimeOnly" => Shape::of(&["long"]),
             "double" | "float" | "Double" | "Single" => Shape::of(&["double"]),
             "decimal" | "Decimal" => {
-                let why = "a text up to version 2 of the driver, a decimal from version 3 on: both are accepted";
+                let why = "a string up to version 2 of the driver, a decimal since version 3: \
+                 both are accepted";
                 draft.noted(path, name, why, place);
                 Shape::of(&["decimal", "string"])
             }

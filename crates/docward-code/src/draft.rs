@@ -57,7 +57,7 @@ impl Draft {
 
     /// Records a field that is left out because of its name.
     pub(crate) fn unnameable(&mut self, path: &str, name: &str, place: Place) {
-        let why = if name.contains('\0') { NULL_IN_NAME } else { "no name of a field" };
+        let why = if name.contains('\0') { NULL_IN_NAME } else { "not a field name" };
         // The name is printed, so a null character is shown as an escape.
         let shown = name.replace('\0', "\\0");
         self.loosened(&join(path, &shown), shown, why, place);
@@ -109,7 +109,8 @@ impl Draft {
         inside: impl FnOnce(&mut Self) -> Shape,
     ) -> Shape {
         if self.open.iter().any(|open| open == name) {
-            let why = "it holds itself, and a schema cannot; any object is accepted from here on";
+            let why = "it contains itself, which a schema cannot express; deeper levels accept \
+             any object";
             self.loosened(path, name, why, place);
             return Shape::object();
         }
@@ -165,7 +166,7 @@ pub(crate) fn join(path: &str, name: &str) -> String {
 
 /// Why a field whose name has a null character is left out. BSON ends a name there, so no driver writes
 /// such a field, and [`crate::read`] reports the declaration as a problem.
-pub(crate) const NULL_IN_NAME: &str = "MongoDB allows no null character in the name of a field";
+pub(crate) const NULL_IN_NAME: &str = "MongoDB does not allow a null character in a field name";
 
 /// Whether a schema can name this field. In schemas, a dot separates the levels of a path.
 pub(crate) fn is_nameable(name: &str) -> bool {

@@ -5,7 +5,7 @@
 /// Returns a pattern for the server, or why there is none.
 pub(crate) fn checked(pattern: String) -> Result<String, String> {
     if pattern.contains('\0') {
-        return Err("the server takes no pattern with a null character".to_owned());
+        return Err("the server does not accept a pattern with a null character".to_owned());
     }
     match pcre2::bytes::RegexBuilder::new().utf(true).build(&pattern) {
         Ok(_) => Ok(pattern),
@@ -116,7 +116,8 @@ pub(crate) fn whole(pattern: &str) -> Result<String, String> {
 /// require.
 pub(crate) const EMAIL: &str = "^.+@.+$";
 /// Explains what [`EMAIL`] does not check.
-pub(crate) const EMAIL_WHY: &str = "only that there is an `@` with something on both sides; validators of addresses differ in the rest";
+pub(crate) const EMAIL_WHY: &str = "checks only for an `@` with text on both sides; address \
+ validators differ in the rest";
 
 #[cfg(test)]
 mod tests {

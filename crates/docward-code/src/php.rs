@@ -287,7 +287,7 @@ impl<'t> Reader<'t> {
             match self.find(base).filter(|other| other.name != class.name) {
                 Some(base) => self.members(draft, base, path, into, depth + 1),
                 None => {
-                    let why = "what it adds is not declared in this file";
+                    let why = "its parent type is not declared in this file";
                     draft.loosened(path, base, why, class.place);
                 }
             }
@@ -338,7 +338,7 @@ impl<'t> Reader<'t> {
             "EmbedOne" => self.target(draft, mark, &inner),
             "EmbedMany" => Shape::array(self.target(draft, mark, &format!("{inner}[]"))),
             "ReferenceOne" | "ReferenceMany" => {
-                let why = "what it leads to is not looked up";
+                let why = "its target is not looked up";
                 draft.noted(&inner, quoted(mark.text), why, mark.place);
                 let one = match mark.argument("storeAs") {
                     Some("id") => Shape::default(),
@@ -390,7 +390,7 @@ impl<'t> Reader<'t> {
             "raw" | "mixed" | "" => Shape::default(),
             name if name.starts_with("bin") => Shape::of(&["binData"]),
             _ => {
-                let why = "a type that is not known here";
+                let why = "an unknown type";
                 draft.loosened(path, quoted(mark.text), why, mark.place);
                 Shape::default()
             }

@@ -228,7 +228,7 @@ fn a_name_with_a_null_character_is_a_problem_with_a_place() {
         (Kind::JsonSchema, "{\"properties\": {\n \"b\\u0000c\": {}}}", (2, 2), "b\\0c"),
     ] {
         let imported = checked(kind, text);
-        let why = "MongoDB allows no null character in the name of a field";
+        let why = "MongoDB does not allow a null character in a field name";
         let message = format!("field `{name}`: {why}");
         let expected = Problem { line: at.0, column: at.1, message };
         let problems = &imported.problems;

@@ -38,7 +38,7 @@ pub(crate) fn facts(metadata: &Value, kind: &str) -> Facts {
         Some(options @ Value::Map(_)) => Some(options),
         Some(other) => {
             faults.push(format!(
-                "`options` is {}, not an object: the options are not known",
+                "`options` is {}, not an object: the options are unknown",
                 shape(other)
             ));
             None
@@ -58,7 +58,7 @@ pub(crate) fn facts(metadata: &Value, kind: &str) -> Facts {
         Some(Value::List(items)) => Some(indexes(items, &mut faults)),
         Some(other) => {
             faults.push(format!(
-                "`indexes` is {}, not an array: the indexes are not known",
+                "`indexes` is {}, not an array: the indexes are unknown",
                 shape(other)
             ));
             None
@@ -79,9 +79,8 @@ fn indexes(definitions: &[Value], faults: &mut Vec<String>) -> Vec<Index> {
         let has_key = definition.get("key").is_some_and(|key| !key.entries().is_empty());
         match Index::from_value(definition).filter(|_| has_key) {
             Some(index) => out.push(index),
-            None => faults.push(format!(
-                "`indexes[{at}]` has no `key` with fields in it: that index is left out"
-            )),
+            None => faults
+                .push(format!("`indexes[{at}]` has no `key` with fields: the index is left out")),
         }
     }
     out

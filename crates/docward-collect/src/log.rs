@@ -63,12 +63,13 @@ pub fn read_logs(files: &[String], progress: &dyn Progress, stop: &AtomicBool) -
         if let Some((line, why)) = first_bad {
             let lines = if bad == 1 { "1 line".to_owned() } else { format!("{bad} lines") };
             logs.problems.push(problem(format!(
-                "{lines} could not be read, the first is line {line}: {why}; the others are in the report"
+                "{lines} could not be read, the first is line {line}: {why}; the others are in \
+                 the report"
             )));
         }
         if before > 0 && entries > 0 {
             progress.note(&format!(
-                "{name}: {} at the beginning passed over, because no log entry begins there",
+                "{name}: skipped {} at the beginning, because no log entry begins there",
                 text::plural(before, "line")
             ));
         }
@@ -177,7 +178,7 @@ impl<'a> Log<'a> {
         Stream::open(Path::new(self.name)).map_err(|error| match error.kind() {
             io::ErrorKind::NotFound => crate::missing(Path::new(self.name)),
             io::ErrorKind::PermissionDenied => {
-                "permission denied; run as a user who may read it".to_owned()
+                "permission denied; run as a user who can read it".to_owned()
             }
             _ => format!("cannot be opened: {error}"),
         })
@@ -193,7 +194,7 @@ impl<'a> Log<'a> {
             let why = if self.entries == 0 {
                 not_structured(line)
             } else {
-                "it is no JSON document".to_owned()
+                "it is not a JSON document".to_owned()
             };
             self.pass_over(number, why);
             return;
@@ -220,13 +221,13 @@ impl<'a> Log<'a> {
             match parse(whole) {
                 Ok(value) if log_entry(&value).is_some() => self.document(number, &value),
                 _ if whole.is_empty() => {}
-                _ => self.pass_over(number, "what it wraps is no log entry".to_owned()),
+                _ => self.pass_over(number, "it does not contain a log entry".to_owned()),
             }
         } else {
             self.pass_over(
                 number,
-                "JSON, but not a server log: it has no `t`, `id` and `msg`; name the file mongod \
-                 writes (`systemLog.path`)"
+                "JSON, but not a server log: it has no `t`, `id` and `msg`; name the log file of \
+                 mongod (`systemLog.path`)"
                     .to_owned(),
             );
         }
@@ -289,12 +290,12 @@ fn not_structured(line: &[u8]) -> String {
         .any(|day| head.starts_with(day.as_bytes()));
     let logged = dated || worded || head.windows(4).any(|w| w == b" I  " || w == b" I -");
     if logged {
-        "a text log, as servers before 4.4 write it; docward reads structured logs only: take the \
-         log of a server of 4.4 or later"
+        "a text log, as servers before 4.4 write it; Docward reads only structured logs of 4.4 \
+         and later"
             .to_owned()
     } else {
-        "not a structured server log: it begins with something else than JSON documents; name the \
-         file mongod writes (`systemLog.path`)"
+        "not a structured server log: it does not begin with JSON documents; name the log file of \
+         mongod (`systemLog.path`)"
             .to_owned()
     }
 }

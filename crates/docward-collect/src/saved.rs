@@ -65,8 +65,8 @@ pub enum SavedError {
     Other,
     /// Another version of the format.
     #[error(
-        "has version {found} of the evidence format and this Docward reads version {VERSION}: \
-         collect it again, or use the Docward that wrote it"
+        "has version {found} of the evidence format, but this version of Docward reads version \
+         {VERSION}: collect it again, or use the version of Docward that wrote it"
     )]
     Version {
         /// The version in the file.

@@ -26,7 +26,7 @@ pub(crate) enum Trouble {
     NotFound,
     #[error("{}", crate::missing(.0))]
     Missing(std::path::PathBuf),
-    #[error("permission denied; run as a user who may read it")]
+    #[error("permission denied; run as a user who can read it")]
     Forbidden,
     #[error(transparent)]
     Live(LiveTrouble),
@@ -35,13 +35,13 @@ pub(crate) enum Trouble {
     #[error("reading failed at byte {at}: {error}; what was read before is in the report")]
     Read { at: u64, error: std::io::Error },
     #[error(
-        "a link to {}, which is not there; nothing was read from it; repair or remove the link",
+        "a link to {}, which does not exist; nothing was read from it; repair or remove the link",
         .0.as_deref().map_or_else(|| "something".to_owned(), |path| path.display().to_string())
     )]
     DanglingLink(Option<std::path::PathBuf>),
     #[error(
-        "{0}, not a file; it was not read, because it may never end; if it is meant, name it as a \
-         source of its own, else move it out of the directory"
+        "{0}, not a file; it was not read, because it may never end; name it as a separate \
+         source, or move it out of the directory"
     )]
     NoFile(&'static str),
     #[error("directories nested deeper than {0} levels; name the inner directory instead")]
@@ -49,31 +49,29 @@ pub(crate) enum Trouble {
     #[error("it is empty; nothing was read from it")]
     Empty,
     #[error(
-        "nothing in it that can be read: expected a mongodump directory, .bson, .json, .jsonl or \
-         an archive"
+        "it has nothing that Docward reads: expected a mongodump directory, .bson, .json, .jsonl \
+         or an archive"
     )]
     NothingInside,
     #[error(
-        "{seconds} s are over: what was not read by then is not judged; allow more time, or read less \
-             with --db, --collection or --sample"
+        "reading stopped after {seconds} s; what was not read is not in the report; allow more \
+         time, or read less with --db, --collection or --sample"
     )]
     OutOfTime { seconds: u64 },
     #[error("{0}")]
     Saved(String),
-    #[error(
-        "was saved by a run that was stopped before everything was read; collect it again for a \
-         complete audit"
-    )]
+    #[error("was saved by an interrupted run; collect it again for a complete audit")]
     SavedInPart,
     #[error("when it was collected: {0}")]
     WhenSaved(String),
     #[error(
-        "CSV and TSV carry no types and are not supported; convert with mongoimport (`mongoimport \
+        "CSV and TSV have no types and are not supported; convert with mongoimport (`mongoimport \
          --type csv --headerline --file FILE`), then audit a dump of that collection"
     )]
     Delimited,
     #[error(
-        "{} files are CSV or TSV ({}), which carry no types and are not supported; convert each with \
+        "{} files are CSV or TSV ({}), which have no types and are not supported; convert each \
+         with \
          mongoimport (`mongoimport --type csv --headerline --file FILE`), then audit a dump of those \
          collections",
         .0.len(), file_names(.0)
@@ -84,13 +82,13 @@ pub(crate) enum Trouble {
          these kinds"
     )]
     Unknown,
-    #[error("{0} is not supported; unpack the file and name what was in it")]
+    #[error("{0} is not supported; unpack the file and name its content")]
     Packed(&'static str),
     #[error("the text is UTF-16; convert it to UTF-8 first (`iconv -f UTF-16 -t UTF-8`)")]
     Utf16,
     #[error("a zip cannot be read from standard input; save it and name the file")]
     ZipOnStdin,
-    #[error("a zip inside a zip is not read; unpack it and name the file")]
+    #[error("Docward does not read a zip in a zip; unpack it and name the file")]
     NestedZip,
     #[error("the zip cannot be read: {0}; check it with `unzip -t`")]
     Zip(zip::result::ZipError),
@@ -109,19 +107,18 @@ pub(crate) enum Trouble {
     )]
     Gzip { at: u64, error: std::io::Error },
     #[error(
-        "trailing garbage after the gzip stream, which ends at byte {at} of the unpacked data; all \
-         that was packed is in the report, the garbage is not; check how the file was written or \
-         copied"
+        "trailing data after the gzip stream, which ends at byte {at} of the unpacked data; the \
+         report has everything except the trailing data; check how the file was written or copied"
     )]
     GzipTail { at: u64 },
     #[error(
-        "bad document length {length} at byte {at}; nothing after it can be read, what was before \
-         is in the report; {}", length_hint(*at)
+        "invalid document length {length} at byte {at}; Docward cannot read the rest; what was \
+         read before is in the report; {}", length_hint(*at)
     )]
     BadLength { at: u64, length: i32 },
     #[error(
-        "the data ends inside a document: it begins at byte {at} and {have} of its {needed} bytes \
-         are there; it was left out; copy or dump the file again"
+        "the data ends inside a document, which begins at byte {at} and has {have} of its \
+         {needed} bytes; it was left out; copy or dump the file again"
     )]
     CutShort { at: u64, have: usize, needed: usize },
     #[error(
@@ -144,13 +141,12 @@ pub(crate) enum Trouble {
          store (16 MiB); it was left out; split it"
     )]
     TooLarge { at: u64, bytes: usize },
-    #[error("the metadata is no valid JSON: {0}; options and indexes of {1} are not known")]
+    #[error("the metadata is not valid JSON: {0}; options and indexes of {1} are unknown")]
     Metadata(Box<json::Error>, Namespace),
-    #[error("the metadata is not UTF-8 text; options and indexes of {0} are not known")]
+    #[error("the metadata is not UTF-8 text; options and indexes of {0} are unknown")]
     MetadataText(Namespace),
     #[error(
-        "the metadata is longer than {limit} bytes; options and indexes of {namespace} are not \
-         known"
+        "the metadata is longer than {limit} bytes; options and indexes of {namespace} are unknown"
     )]
     MetadataLength { limit: u64, namespace: Namespace },
     #[error(
@@ -159,13 +155,12 @@ pub(crate) enum Trouble {
     )]
     MetadataShape { fault: String, namespace: Namespace },
     #[error(
-        "left out, because {0} beside it holds the same collection and both would be counted; \
-         remove one of them"
+        "left out, because {0} in the same directory has the same collection; remove one of them"
     )]
     Twice(String),
     #[error(
-        "the archive is damaged at byte {at}: {why}; nothing after it can be read, what was before \
-         is in the report; dump again"
+        "the archive is damaged at byte {at}: {why}; Docward cannot read the rest; what was read \
+         before is in the report; dump again"
     )]
     Archive { at: u64, why: archive::Broken },
     #[error(
@@ -180,14 +175,14 @@ pub(crate) enum Trouble {
          collection at byte {at}); documents were changed or lost, dump again"
     )]
     Checksum { at: u64, stated: u64, found: u64 },
-    #[error("the archive goes on with this collection after its end, at byte {at}; left out")]
+    #[error("the archive continues this collection after its end, at byte {at}; left out")]
     AfterEnd { at: u64 },
     #[error(
-        "--namespace was not applied: this source names its collections itself; use it with a \
-         single .bson or JSON file or standard input"
+        "--as has no effect, because this source names its collections; use it with a single \
+         .bson or JSON file, or standard input"
     )]
     NamespaceUnused,
-    #[error("prelude.json cannot be read as JSON: {0}; the server's version is not known")]
+    #[error("prelude.json is not valid JSON: {0}; the server version is unknown")]
     Prelude(Box<json::Error>),
 }
 
@@ -213,8 +208,8 @@ fn length_hint(at: u64) -> &'static str {
 /// How much of a damaged document was read.
 fn extent(kind: &walk::FaultKind) -> &'static str {
     match kind {
-        walk::FaultKind::Utf8 => "the document was read all the same",
-        _ => "what the document holds before that byte was read, the rest of it was not",
+        walk::FaultKind::Utf8 => "the document was read anyway",
+        _ => "its content before that byte was read, the rest was not",
     }
 }
 
@@ -223,10 +218,10 @@ fn damages(documents: u64, kinds: &[walk::FaultKind]) -> String {
     let words: Vec<_> = kinds.iter().map(ToString::to_string).collect();
     let is_read = kinds.iter().all(|kind| *kind == walk::FaultKind::Utf8);
     let extent = match (is_read, documents) {
-        (true, 1) => "the document was read all the same",
-        (true, _) => "the documents were read all the same",
-        (false, 1) => "what the document holds before that was read, the rest of it was not",
-        (false, _) => "what such documents hold before that was read, the rest of them was not",
+        (true, 1) => "the document was read anyway",
+        (true, _) => "the documents were read anyway",
+        (false, 1) => "its content before that was read, the rest was not",
+        (false, _) => "their content before that was read, the rest was not",
     };
     let documents = match documents {
         1 => "damaged document".to_owned(),
@@ -372,10 +367,10 @@ mod tests {
         };
         let text = told(60, &[walk::FaultKind::Utf8]);
         let wanted =
-            "60 damaged documents: text that is not UTF-8; the documents were read all the same;";
+            "60 damaged documents: text that is not UTF-8; the documents were read anyway;";
         assert!(text.starts_with(wanted), "{text}");
         let text = told(2, &[walk::FaultKind::Tag(0x77), walk::FaultKind::Utf8]);
-        assert!(text.contains("0x77, text that is not UTF-8; what such documents hold"), "{text}");
+        assert!(text.contains("0x77, text that is not UTF-8; their content"), "{text}");
     }
 
     #[test]

@@ -42,15 +42,19 @@ pub fn json_schema(rules: &[&RuleMeta]) -> String {
                     "neutral",
                 ),
             ),
-            ("select", described(
-                    "Only these rules; all when empty. `pedantic` adds findings that are likely and not proven.",
+            (
+                "select",
+                described(
+                    "Only these rules; all if empty. `pedantic` adds findings that are likely but \
+                     not proven.",
                     reference("selected"),
-                )),
+                ),
+            ),
             ("ignore", described("Never these rules.", reference("selectors"))),
             (
                 "fail-on",
                 words(
-                    "The severity from which findings fail the run.",
+                    "Findings of this severity or higher fail the run.",
                     &FailOn::ALL.map(FailOn::name),
                     "error",
                 ),
@@ -59,7 +63,7 @@ pub fn json_schema(rules: &[&RuleMeta]) -> String {
                 "baseline",
                 string().with(
                     "description",
-                    Json::text("File of findings that are accepted for now, beside this file."),
+                    Json::text("File of accepted findings, relative to this file."),
                 ),
             ),
             ("rules", described("Settings by rule code or name.", reference("rules"))),
@@ -111,7 +115,7 @@ fn rule_table(rule: &RuleMeta) -> Json {
         (
             "enabled",
             Json::object([
-                ("description", Json::text("On or off, whatever the profile says.")),
+                ("description", Json::text("Turns the rule on or off, regardless of the profile.")),
                 ("type", Json::text("boolean")),
             ]),
         ),
@@ -140,7 +144,7 @@ fn threshold_value(threshold: &Threshold) -> Json {
             description.push_str(&format!(" Unit: {}.", threshold.unit));
         }
         // Not as `default`: an editor would offer to write out words that apply anyway.
-        ThresholdValue::Words(_) => description.push_str(" Added to the rule's own list."),
+        ThresholdValue::Words(_) => description.push_str(" Added to the default list of the rule."),
         ThresholdValue::Flag(_) | ThresholdValue::Text(_) => {}
     }
     description.push_str(&format!(" Source: {}.", threshold.source));
@@ -169,32 +173,32 @@ fn namespaces() -> Json {
             (
                 "match",
                 described(
-                    "Which namespaces; matches the database's own name as well.",
+                    "Which namespaces. Also matches the name of a database.",
                     reference("pattern"),
                 ),
             ),
-            ("ignore", described("Rules switched off there.", reference("selectors"))),
+            ("ignore", described("Rules that are off there.", reference("selectors"))),
             (
                 "select",
                 described(
-                    "Rules that speak there although this entry or one before it ignores them.",
+                    "Rules that are on there although this entry or an earlier one ignores them.",
                     reference("selectors"),
                 ),
             ),
-            ("rules", described("Settings that hold there.", reference("rules"))),
+            ("rules", described("Settings that apply there.", reference("rules"))),
         ],
         &["match"],
     );
-    list("Settings that hold for some namespaces only; later ones win.", entry)
+    list("Settings that apply only to some namespaces; later entries win.", entry)
 }
 
 fn collections() -> Json {
-    let core = list("Collections of core business; inferred when absent.", reference("pattern"));
+    let core = list("Business-critical collections; inferred by default.", reference("pattern"));
     let bounded = table(
         [
             ("match", reference("pattern")),
             ("path", described("The array.", reference("path"))),
-            ("max", whole("Elements the application keeps at most.", 1)),
+            ("max", whole("Maximum number of elements that the application keeps.", 1)),
         ],
         &["match", "path", "max"],
     );
@@ -224,18 +228,18 @@ fn collections() -> Json {
         ],
         &[],
     )
-    .with("description", Json::text("What the application knows about its collections."))
+    .with("description", Json::text("Facts about the collections."))
 }
 
 fn deployment() -> Json {
     let version = Json::object([
-        ("description", Json::text("The server's version, major and minor.")),
+        ("description", Json::text("Server version, major and minor.")),
         ("type", Json::text("string")),
         ("pattern", Json::text("^[0-9]+\\.[0-9]+(\\.[0-9]+)?$")),
     ]);
     let (least, most) = (i64::from(*SHARDS.start()), i64::from(*SHARDS.end()));
     let shards = Json::object([
-        ("description", Json::text("Shards there are or will be.")),
+        ("description", Json::text("Number of existing or planned shards.")),
         ("type", Json::text("integer")),
         ("minimum", Json::Int(least)),
         ("maximum", Json::Int(most)),
@@ -248,36 +252,32 @@ fn deployment() -> Json {
         [
             ("server-version", version),
             ("shards", shards),
-            (
-                "topology",
-                choice(
-                    "How it is put together.",
-                    &DeclaredTopology::ALL.map(DeclaredTopology::name),
-                ),
-            ),
-            ("routers", whole("Routers (mongos) that clients reach.", 1)),
-            ("members", whole("Members of the replica set that clients may read from.", 1)),
-            ("connection-limit", whole("Connections that are accepted.", 1)),
+            ("topology", choice("Topology.", &DeclaredTopology::ALL.map(DeclaredTopology::name))),
+            ("routers", whole("Number of mongos routers that clients reach.", 1)),
+            ("members", whole("Number of replica set members that clients can read from.", 1)),
+            ("connection-limit", whole("Connection limit.", 1)),
             (
                 "limit-scope",
                 choice(
-                    "What the limit is about: all connections together, or those of each server. By default each server of a replica set, and all of a cluster.",
+                    "Whether the limit applies to the whole deployment or to each server. \
+                     Default: to each server of a replica set, and to the whole of a sharded \
+                     cluster.",
                     &LimitScope::ALL.map(LimitScope::name),
                 ),
             ),
-            ("client-ips", whole("Addresses that clients come from.", 1)),
+            ("client-ips", whole("Number of client IP addresses.", 1)),
             ("routers-change-often", often),
         ],
         &[],
     )
-    .with("description", Json::text("What is known about the servers."))
+    .with("description", Json::text("Facts about the servers."))
 }
 
 fn service() -> Json {
     let name = string()
         .with(
             "description",
-            Json::text("Its name; connection strings with this `appName` belong to it."),
+            Json::text("Name of the service; connection strings with this `appName` belong to it."),
         )
         .with("minLength", Json::Int(1));
     let entry = table(
@@ -286,23 +286,24 @@ fn service() -> Json {
             (
                 "class",
                 choice(
-                    "What it may expect of its reads and writes.",
+                    "Class of the service, which determines its reads and writes.",
                     &ServiceClass::ALL.map(ServiceClass::name),
                 ),
             ),
-            ("code", list("Globs over the files of its source code.", string())),
-            ("peak-qps", positive("Operations in a second at the peak, of one instance.")),
+            ("code", list("Globs for the files of its source code.", string())),
+            ("peak-qps", positive("Peak operations per second of one instance.")),
             ("latency-ms", positive("Mean time of an operation in milliseconds.")),
-            ("instances", whole("Instances that run at the same time.", 1)),
-            ("processes", whole("Processes in an instance, each with a pool of its own.", 1)),
+            ("instances", whole("Number of instances.", 1)),
+            ("processes", whole("Number of processes per instance, each with its own pool.", 1)),
             (
                 "stale-reads-ms",
                 whole(
-                    "How old what it reads may be, in milliseconds; 0 when it must be current.",
+                    "Maximum age of data that it reads, in milliseconds; 0 if the data must be \
+                     current.",
                     0,
                 ),
             ),
-            ("pool", whole("maxPoolSize, when connection strings do not tell it.", 1)),
+            ("pool", whole("maxPoolSize, if the connection strings do not contain it.", 1)),
         ],
         &["name"],
     );
@@ -394,8 +395,8 @@ fn suppress() -> Json {
                 string().with(
                     "description",
                     Json::text(
-                        "Only what is said of source code in these files: a glob such as \
-                         `src/legacy/**`, for a whole path or the end of one.",
+                        "Only findings in these source files: a glob such as `src/legacy/**` for \
+                         a full path or its end.",
                     ),
                 ),
             ),
@@ -404,7 +405,7 @@ fn suppress() -> Json {
         ],
         &["rule", "reason", "expires"],
     );
-    list("Findings that are accepted for a time.", entry)
+    list("Accepted findings.", entry)
 }
 
 fn waive() -> Json {
@@ -413,12 +414,12 @@ fn waive() -> Json {
         ("type", Json::text("string")),
         ("pattern", Json::text("^(CK-([1-9]|1[0-5])|SE-[1-9]|SC-[1-7])$")),
     ]);
-    let by = string().with("description", Json::text("Who answers for it."));
+    let by = string().with("description", Json::text("Who is responsible."));
     let entry = table(
         [("item", item), ("reason", reason()), ("by", by), ("expires", day())],
         &["item", "reason", "expires"],
     );
-    list("Items of checklists that are signed off although they do not pass.", entry)
+    list("Checklist items that are signed off although they do not pass.", entry)
 }
 
 fn reason() -> Json {
@@ -428,7 +429,7 @@ fn reason() -> Json {
 /// A TOML date, which is a string for editors that check with a schema.
 fn day() -> Json {
     string()
-        .with("description", Json::text("The last day on which it holds, or `never`."))
+        .with("description", Json::text("The last day on which it applies, or `never`."))
         .with("pattern", Json::text("^([0-9]{4}-[0-9]{2}-[0-9]{2}|never)$"))
 }
 
@@ -474,7 +475,7 @@ fn pattern() -> Json {
     string()
         .with(
             "description",
-            Json::text("A glob over `database.collection`, such as `db_shop.t_log_*`."),
+            Json::text("A glob for `database.collection`, such as `db_shop.t_log_*`."),
         )
         .with("minLength", Json::Int(1))
 }

@@ -9,10 +9,10 @@ use toml_edit::{Document, Table, TomlError};
 use crate::{diagnostic::Diagnostics, position::Lines, suggest};
 
 /// The number of errors after which a file is given up; it is probably not TOML at all.
-const MOST_ERRORS: usize = 20;
+const MAX_ERRORS: usize = 20;
 
 /// How many lines above an error the start of a broken statement is searched.
-const MOST_LINES: usize = 60;
+const MAX_LINES: usize = 60;
 
 /// The maximum size for recovery, which reads the text many times; hand-written configuration is
 /// smaller.
@@ -22,7 +22,7 @@ const LARGEST: usize = 64 * 1024;
 /// all.
 pub(crate) fn read(text: &str, out: &mut Diagnostics<'_>) -> Table {
     let mut work = text.to_owned();
-    for _ in 0..MOST_ERRORS {
+    for _ in 0..MAX_ERRORS {
         let error = match Document::parse(work.as_str()) {
             Ok(document) => return document.into_table(),
             Err(error) => error,
@@ -70,7 +70,7 @@ fn broken_lines(text: &str, error: usize) -> Option<std::ops::Range<usize>> {
     while at > 0 && lines.line(at).trim().is_empty() {
         at -= 1;
     }
-    let start = (at.saturating_sub(MOST_LINES)..=at).rev().find(|&line| {
+    let start = (at.saturating_sub(MAX_LINES)..=at).rev().find(|&line| {
         let sound = |text: &str| Document::parse(text).is_ok();
         !lines.line(line).trim().is_empty() && text.get(..lines.start(line)).is_some_and(sound)
     })?;
@@ -209,7 +209,7 @@ mod tests {
         let text = "a == 1\n".repeat(100);
         let mut out = Diagnostics::new("f", &text);
         assert!(read(&text, &mut out).is_empty());
-        assert_eq!(out.finish().len(), MOST_ERRORS);
+        assert_eq!(out.finish().len(), MAX_ERRORS);
 
         let text = format!("a = [\n{}", "b = 1\n".repeat(20_000));
         let mut out = Diagnostics::new("f", &text);

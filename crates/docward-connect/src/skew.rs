@@ -8,10 +8,10 @@
 /// If the fullest router exceeds this multiple of the mean, it is an alarm.
 pub const ALARM: f64 = 1.5;
 /// The maximum number of runs, used if there are few addresses.
-const MOST_RUNS: u64 = 2_000;
+const MAX_RUNS: u64 = 2_000;
 /// More addresses and routers than these do not change the result visibly.
-const MOST_CLIENTS: u32 = 200_000;
-const MOST_ROUTERS: u32 = 10_000;
+const MAX_CLIENTS: u32 = 200_000;
+const MAX_ROUTERS: u32 = 10_000;
 /// The maximum number of hashes computed.
 const WORK: u64 = 4_000_000;
 
@@ -65,8 +65,8 @@ pub fn simulate(clients: u32, routers: u32) -> Option<Skew> {
     if clients == 0 || routers == 0 {
         return None;
     }
-    let (n, m) = (clients.min(MOST_CLIENTS), routers.min(MOST_ROUTERS));
-    let runs = (WORK / (u64::from(n) + u64::from(m))).clamp(20, MOST_RUNS);
+    let (n, m) = (clients.min(MAX_CLIENTS), routers.min(MAX_ROUTERS));
+    let runs = (WORK / (u64::from(n) + u64::from(m))).clamp(20, MAX_RUNS);
     let mut ratios = Vec::new();
     let mut idle = Vec::new();
     let mut load = vec![0_u32; m as usize];

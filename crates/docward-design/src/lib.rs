@@ -25,7 +25,7 @@ pub use cost::measured;
 pub use cost::pools::{PoolPlan, Pools, pools};
 pub use cost::predict::{Predictor, predictors};
 pub use cost::readings::{Readings, ReadingsWay, readings};
-pub use decide::alternative::{Alternative, Crossing, OperationCost, Way};
+pub use decide::alternative::{Alternative, Crossing, OperationCost, StorageAlternative};
 pub use decide::decision::{Decision, EntityAdvice, Verdict};
 pub use decide::derive::{Known, Question, known, questions};
 pub use decide::facts::{Bounds, Facts, Growth, Kind};

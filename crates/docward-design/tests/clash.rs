@@ -25,7 +25,7 @@ fn dm_03_1_two_entities_of_one_collection() {
     assert_eq!(
         said(&model),
         [
-            "m.yaml:3:3: `userProfile` and `user_profile` would both be the collection `user_profile`; set `collection:` of an entity, or call one of them differently"
+            "m.yaml:3:3: `userProfile` and `user_profile` would both use the collection `user_profile`; set `collection:` of an entity, or rename one of them"
         ]
     );
     let named = model.replace("user_profile: {", "user_profile: {collection: profiles, ");
@@ -49,8 +49,8 @@ fn what_a_pattern_makes_and_what_is_declared() {
     assert_eq!(
         said(&model),
         [
-            "m.yaml:8:7: `version` of `article` would be what the document versioning pattern adds and the declared field; call one of them differently",
-            "m.yaml:9:3: the versions of `article` and `article_versions` would both be the collection `article_versions`; set `collection:` of an entity, or call one of them differently",
+            "m.yaml:8:7: `version` of `article` would be a field of the document versioning pattern and the declared field; rename one of them",
+            "m.yaml:9:3: the versions of `article` and `article_versions` would both use the collection `article_versions`; set `collection:` of an entity, or rename one of them",
         ]
     );
 }
@@ -73,7 +73,7 @@ writes:
     assert_eq!(
         said(model),
         [
-            "m.yaml:5:28: `postId` of `comment` would be the declared field and the id of `post`; call one of them differently"
+            "m.yaml:5:28: `postId` of `comment` would be the declared field and the id of `post`; rename one of them"
         ]
     );
 }

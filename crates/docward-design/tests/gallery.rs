@@ -87,7 +87,7 @@ fn er_x_1_every_decision_lists_its_rows_by_id() {
             }
             assert!(!decision.ruling.decided_by.is_empty());
             assert!(!decision.alternatives.is_empty());
-            assert!(decision.alternatives[0].chosen, "the chosen way comes first");
+            assert!(decision.alternatives[0].chosen, "the chosen alternative comes first");
         }
     }
 }

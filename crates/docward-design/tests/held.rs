@@ -164,7 +164,7 @@ fn dm_06_1_what_would_be_inside_itself_is_cut_where_it_is_read_together_least() 
     assert_eq!(verdicts, [Verdict::Embed, Verdict::Embed, Verdict::Reference]);
     assert_eq!(
         design.decisions[2].ruling.how,
-        "vetoed: `a` would be inside itself, by way of `a.bs`, `b.cs` and `c.as`"
+        "vetoed: `a` would contain itself, through `a.bs`, `b.cs` and `c.as`"
     );
     let names: Vec<&str> = design.collections.iter().map(|c| c.entity.as_str()).collect();
     assert_eq!(names, ["a"]);
@@ -366,7 +366,7 @@ writes:
     assert_eq!(design.decisions[0].verdict, Verdict::Embed);
     assert_eq!(indexes(&design, "post"), [""; 0]);
     let tag = design.entities.iter().find(|advice| advice.entity == "tag").unwrap();
-    assert!(tag.remarks.iter().any(|r| r.contains("copies, of which every parent")), "{tag:?}");
+    assert!(tag.remarks.iter().any(|r| r.contains("copies, one per parent")), "{tag:?}");
 }
 
 #[test]

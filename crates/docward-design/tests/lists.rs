@@ -50,7 +50,7 @@ fn pt_outlier_1_pt_slice_1_what_is_cut_has_no_pages() {
     let many = kept(1500);
     assert_eq!(many.named("parent.children"), ["parent-id-in-child"]);
     let how = &many.decision("parent.children").ruling.how;
-    assert_eq!(how, "vetoed: the newest 1,500 are kept, more than a list may hold");
+    assert_eq!(how, "vetoed: the newest 1,500 are kept, which is more than a list can contain");
 }
 
 #[test]
@@ -182,7 +182,7 @@ fn what_something_else_needs_by_its_name_is_no_attribute() {
             "shape: {type: string, values: [ball, box]}",
             "    variants: {ball: {radius: int}, box: {depth: int}}",
             "",
-            "it tells the kinds apart",
+            "it distinguishes the kinds",
         ),
         (
             "shape: string",
@@ -194,7 +194,7 @@ fn what_something_else_needs_by_its_name_is_no_attribute() {
             "shape: string",
             "",
             "  shelf: {from: shelf, where: [_id], with: {shelf.products: [name, shape]}, rate: 9/s}",
-            "`shelf` wants it by its name",
+            "`shelf` reads it by name",
         ),
         (
             "shape: int",
@@ -207,7 +207,7 @@ fn what_something_else_needs_by_its_name_is_no_attribute() {
         assert_eq!(listed(&case), ["colour", "size", "weight"], "{why}");
         let remarks = &case.advice("product").remarks;
         assert!(
-            remarks.iter().any(|r| r.starts_with(&format!("`shape` is no attribute: {why}"))),
+            remarks.iter().any(|r| r.starts_with(&format!("`shape` is not an attribute: {why}"))),
             "{remarks:?}"
         );
         assert!(case.find("product", "shape").is_some(), "{why}");
@@ -320,15 +320,15 @@ fn gc_50_readings_of_an_example_lie_in_the_period_of_their_bucket() {
 #[test]
 fn pt_bucket_4_what_is_said_to_be_kept_is_kept() {
     for (fields, said, kept) in [
-        ("temp: double, note: string", "sum of `temp` are kept", true),
-        ("temp: double, hum: {type: int, required: false}", "sum of `temp` are kept", true),
-        ("hum: {type: int, required: false}", "No sums are kept", false),
-        ("note: string", "at most 60 in one.", false),
+        ("temp: double, note: string", "sum of `temp`", true),
+        ("temp: double, hum: {type: int, required: false}", "sum of `temp`", true),
+        ("hum: {type: int, required: false}", "has no sums", false),
+        ("note: string", "at most 60 per bucket.", false),
     ] {
         let case = buckets("1/min", fields);
         let append = job(&case, "appendReading");
         assert!(append.does.contains(said), "{}", append.does);
-        assert_eq!(append.does.contains("are kept in"), kept, "{}", append.does);
+        assert_eq!(append.does.contains("The same write updates"), kept, "{}", append.does);
         assert_eq!(append.shell().contains("$min"), kept, "{}", append.does);
     }
 }

@@ -160,11 +160,11 @@ fn an_upgrade_of_a_shape_writes_only_over_what_it_has_read() {
             "{ _id, $expr: { $in: [\"$$ROOT\", [{ $literal: before }]] } }",
             "if (done.matchedCount === 0) continue;",
             "const update = { $set: set, $inc: { version: 1 } };",
-            "No version is kept of the old shape",
+            "It stores no old version",
         ],
     );
     let plain = function(&MODEL.replace("    keeps-versions: true\n", ""), "upgradePatient");
-    assert!(!plain.contains("version: 1") && !plain.contains("No version"), "{plain}");
+    assert!(!plain.contains("version: 1") && !plain.contains("no old version"), "{plain}");
 }
 
 #[test]

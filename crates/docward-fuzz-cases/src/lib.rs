@@ -39,9 +39,9 @@ fn count(document: &bson::RawDocument) -> Result<u64, bson::error::Error> {
 /// Frames of the wire protocol: no bytes cause a panic, nothing reaches beyond its frame, and a message that is
 /// compressed again holds the same.
 pub fn wire(bytes: &[u8]) {
-    const MOST: usize = 1 << 20;
+    const MAX_LENGTH: usize = 1 << 20;
     if let Some(head) = bytes.first_chunk() {
-        let _ = docward_wire::Header::parse(head, MOST);
+        let _ = docward_wire::Header::parse(head, MAX_LENGTH);
     }
     if let Ok(message) = docward_wire::Message::parse(bytes) {
         let body = message.body(bytes).expect("it was framed");
@@ -56,10 +56,10 @@ pub fn wire(bytes: &[u8]) {
         assert!(message.sequences.iter().all(|sequence| sequence.documents.end <= message.end));
     }
     let _ = docward_wire::Query::parse(bytes);
-    if let Ok((frame, compressor)) = docward_wire::decompress(bytes, MOST) {
-        assert!(frame.len() <= MOST);
+    if let Ok((frame, compressor)) = docward_wire::decompress(bytes, MAX_LENGTH) {
+        assert!(frame.len() <= MAX_LENGTH);
         let again = docward_wire::compress(&frame, compressor).expect("it is a frame");
-        assert_eq!(docward_wire::decompress(&again, MOST).expect("just made").0, frame);
+        assert_eq!(docward_wire::decompress(&again, MAX_LENGTH).expect("just made").0, frame);
     }
 }
 

@@ -24,9 +24,9 @@ use crate::{gate::Hold, guard::Guard, metrics::lane_name, snapshot::Snapshot};
 pub type ReloadRequests = mpsc::Sender<oneshot::Sender<Result<String, String>>>;
 
 /// The maximum duration of a hold.
-const MOST_HOLD: Duration = Duration::from_secs(10);
+const MAX_HOLD: Duration = Duration::from_secs(10);
 /// The maximum duration in a query parameter.
-const MOST_SECONDS: Duration = Duration::from_secs(86_400);
+const MAX_SECONDS: Duration = Duration::from_secs(86_400);
 /// How long a pause waits for running commands by default.
 const PAUSE_WITHIN: Duration = Duration::from_secs(30);
 
@@ -177,7 +177,7 @@ fn bad(why: impl Into<String>) -> Response {
 fn seconds(words: &Words, name: &str) -> Result<Option<Duration>, String> {
     let Some(text) = words.get(name) else { return Ok(None) };
     let seconds = text.parse::<f64>().ok().and_then(|s| Duration::try_from_secs_f64(s).ok());
-    let seconds = seconds.filter(|seconds| *seconds <= MOST_SECONDS);
+    let seconds = seconds.filter(|seconds| *seconds <= MAX_SECONDS);
     seconds
         .map(Some)
         .ok_or_else(|| format!("{name}={text}: must be a number of seconds from 0 to 86400"))
@@ -235,11 +235,11 @@ async fn hold(State(shared): State<Shared>, Query(words): Query<Words>) -> Respo
         Some(other) => return bad(format!("what={other}: must be `writes` or `all`")),
     };
     let ttl = match seconds(&words, "ttl") {
-        Ok(ttl) => ttl.unwrap_or(MOST_HOLD),
+        Ok(ttl) => ttl.unwrap_or(MAX_HOLD),
         Err(why) => return bad(why),
     };
-    if ttl > MOST_HOLD {
-        return bad(format!("ttl: must be at most {} seconds", MOST_HOLD.as_secs()));
+    if ttl > MAX_HOLD {
+        return bad(format!("ttl: must be at most {} seconds", MAX_HOLD.as_secs()));
     }
     match shared.guard.gate.hold(Hold { namespaces, writes_only }, ttl).await {
         Some(id) => Json(json!({ "hold": id })).into_response(),

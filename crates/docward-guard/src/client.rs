@@ -37,7 +37,7 @@ const PATIENCE: Duration = Duration::from_secs(30);
 /// Minimum transfer rate for long messages, in bytes per second.
 const LEAST_RATE: usize = 32 * 1024;
 /// Maximum size of messages before the login, and of commands that the guard answers itself.
-pub(crate) const MOST_BEFORE_LOGIN: usize = 64 * 1024;
+pub(crate) const MAX_BEFORE_LOGIN: usize = 64 * 1024;
 /// Time for the first `hello`, and for a login from its first to its last step.
 const LOGIN_WITHIN: Duration = Duration::from_secs(10);
 /// How long a client without a login may stay silent after its first `hello`.
@@ -159,7 +159,7 @@ impl Client {
                 return Ok(());
             }
             self.heard = Instant::now();
-            let most = if self.is_known { Header::MOST } else { MOST_BEFORE_LOGIN };
+            let most = if self.is_known { Header::MAX_LENGTH } else { MAX_BEFORE_LOGIN };
             let begun = timeout(PATIENCE, frames.begin(most)).await.map_err(|_| Closed::Slow)??;
             let guard = Arc::clone(&self.guard);
             // Short messages are always read, because a commit or `killCursors` may be needed to end other commands.
@@ -236,7 +236,7 @@ impl Client {
         match header.op {
             Op::Msg => self.answer_message(header, frame).await,
             Op::Compressed => {
-                let most = if self.is_known { Header::MOST } else { MOST_BEFORE_LOGIN };
+                let most = if self.is_known { Header::MAX_LENGTH } else { MAX_BEFORE_LOGIN };
                 let (inner, compressor) = decompress(&frame, most)?;
                 let header = Header::of_frame(&inner)?;
                 if header.op != Op::Msg {
@@ -394,7 +394,7 @@ impl Client {
     /// Answers a command that the guard does not forward.
     async fn local(&mut self, request: &Request) -> Result<RawDocumentBuf, Failure> {
         let bad = || Failure::new(code::FAILED_TO_PARSE, format!("cannot parse {}", request.name));
-        if request.frame.len() > MOST_BEFORE_LOGIN {
+        if request.frame.len() > MAX_BEFORE_LOGIN {
             return Err(bad());
         }
         let raw = request.body().map_err(|_| bad())?;

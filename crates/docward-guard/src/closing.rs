@@ -15,7 +15,7 @@ use crate::{caller::Caller, cursors::Cursor, guard::Guard, settings::OWN_COMMAND
 /// The maximum number of cursors in one `killCursors` command.
 const AT_ONCE: usize = 1000;
 /// How often the guard tries to close a cursor on a running server.
-const MOST_TRIES: usize = 3;
+const MAX_TRIES: usize = 3;
 
 /// The cursors that one `killCursors` command closes: those of a user, a server, a database and a collection.
 type Batches = BTreeMap<(Arc<str>, Address, (String, String)), (Arc<Login>, Vec<i64>)>;
@@ -45,7 +45,7 @@ impl Guard {
         }
         for ((_, server, (database, collection)), (login, ids)) in batches {
             for ids in ids.chunks(AT_ONCE) {
-                for _ in 0..MOST_TRIES {
+                for _ in 0..MAX_TRIES {
                     let topology = self.deployment.topology();
                     // The guard does not wait for an unreachable server: its cursors end when they
                     // time out or when the server stops.

@@ -341,7 +341,7 @@ impl Cursors {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::table::MOST_PER_USER;
+    use crate::table::MAX_PER_USER;
     use docward_net::Credential;
 
     fn cursor(user: &str) -> Cursor {
@@ -392,17 +392,17 @@ mod tests {
         let mut count = counter();
         let oldest = Cursor { id: 78, ..cursor("bob") };
         assert!(cursors.add(oldest, &mut count).1.is_none());
-        for _ in 1..MOST_PER_USER {
+        for _ in 1..MAX_PER_USER {
             assert!(cursors.add(cursor("bob"), &mut count).1.is_none());
         }
         let (_, displaced) = cursors.add(cursor("bob"), &mut count);
         assert_eq!(displaced.unwrap().id, 78);
-        assert_eq!(cursors.len(), MOST_PER_USER + 1);
+        assert_eq!(cursors.len(), MAX_PER_USER + 1);
         assert_eq!(cursors.get(second, "ann").unwrap().id, 77, "of another user");
         let kept = Cursor { is_kept: true, id: 79, ..cursor("ann") };
         cursors.add(kept, || 7);
         tokio::time::advance(FORGET_AFTER).await;
-        assert_eq!(cursors.take_expired().len(), MOST_PER_USER + 1);
+        assert_eq!(cursors.take_expired().len(), MAX_PER_USER + 1);
         assert_eq!(cursors.len(), 1, "noCursorTimeout");
         tokio::time::advance(FORGET_KEPT_AFTER).await;
         assert_eq!(ids(&cursors.take_expired()), [79]);
@@ -459,7 +459,7 @@ mod tests {
     async fn no_operation_visits_all_cursors() {
         let (cursors, user): (_, Arc<str>) = (Cursors::new(3), "ann".into());
         let mut count = counter();
-        for number in 0..2 * MOST_PER_USER {
+        for number in 0..2 * MAX_PER_USER {
             let [.., high, low] = number.to_be_bytes();
             let mut session = [9; 16];
             (session[0], session[1]) = (high, low);

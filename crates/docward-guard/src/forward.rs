@@ -67,9 +67,9 @@ impl Attempt {
 /// overflow the stack.
 pub(crate) const DEEPEST: usize = 180;
 /// The maximum size of a `killCursors` command in bytes. The guard converts it to a document.
-const MOST_KILL_CURSORS: usize = 1024 * 1024;
+const MAX_KILL_CURSORS: usize = 1024 * 1024;
 /// How often the guard tries to get a connection for a command.
-const MOST_TRIES: usize = 3;
+const MAX_TRIES: usize = 3;
 
 impl Guard {
     /// Sends a command and returns the reply, in which cursor ids of the server are replaced by those of the guard.
@@ -248,7 +248,7 @@ impl Guard {
                 Err(Denied::Open(error)) if !error.is_login() => {
                     self.deployment.failed(&member, &error.to_string(), None);
                     attempt.tries += 1;
-                    if attempt.tries < MOST_TRIES && matches!(attempt.target, Target::Any(_)) {
+                    if attempt.tries < MAX_TRIES && matches!(attempt.target, Target::Any(_)) {
                         attempt.avoid = Some(member.address.clone());
                         continue;
                     }
@@ -256,7 +256,7 @@ impl Guard {
                     return Err(attempt.failed(request, code::HOST_UNREACHABLE, &why));
                 }
                 // The server was removed from the deployment, so select another one.
-                Err(Denied::Closed) if attempt.tries < MOST_TRIES => {
+                Err(Denied::Closed) if attempt.tries < MAX_TRIES => {
                     attempt.tries += 1;
                     continue;
                 }
@@ -473,7 +473,7 @@ impl Guard {
     /// Handles `killCursors`, whose cursors may be open on several servers.
     async fn kill_cursors(&self, who: &Caller, request: &Request) -> Result<BytesMut, Failure> {
         let bad = || Failure::new(code::FAILED_TO_PARSE, "cannot parse killCursors");
-        if request.frame.len() > MOST_KILL_CURSORS {
+        if request.frame.len() > MAX_KILL_CURSORS {
             return Err(bad());
         }
         let body = request.body().map_err(|_| bad())?;

@@ -5,7 +5,7 @@ use bson::{Document, RawBsonRef, RawDocument, spec::BinarySubtype};
 use bytes::BytesMut;
 use docward_wire::{Flags, Message, Query, decompress};
 
-use crate::{client::MOST_BEFORE_LOGIN, forward::DEEPEST, hello::HelloRequest, request::Request};
+use crate::{client::MAX_BEFORE_LOGIN, forward::DEEPEST, hello::HelloRequest, request::Request};
 
 /// Parses a message. Returns whether it is a command.
 ///
@@ -13,11 +13,11 @@ use crate::{client::MOST_BEFORE_LOGIN, forward::DEEPEST, hello::HelloRequest, re
 ///
 /// If the guard and the `bson` crate disagree about the command.
 pub fn message(bytes: &[u8]) -> bool {
-    if bytes.len() > MOST_BEFORE_LOGIN {
+    if bytes.len() > MAX_BEFORE_LOGIN {
         return false;
     }
-    if let Ok((inner, _)) = decompress(bytes, MOST_BEFORE_LOGIN) {
-        assert!(inner.len() <= MOST_BEFORE_LOGIN, "the message is too long when it is unpacked");
+    if let Ok((inner, _)) = decompress(bytes, MAX_BEFORE_LOGIN) {
+        assert!(inner.len() <= MAX_BEFORE_LOGIN, "the message is too long when it is unpacked");
         return command(&inner);
     }
     if let Ok(query) = Query::parse(bytes) {

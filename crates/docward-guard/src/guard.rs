@@ -76,13 +76,13 @@ pub struct Guard {
 /// The interval at which the guard removes expired cursors, transactions and holds.
 const SWEEP: Duration = Duration::from_secs(5);
 /// The number of displaced cursors that may wait to be closed.
-const MOST_TO_CLOSE: usize = 1000;
+const MAX_TO_CLOSE: usize = 1000;
 /// The interval at which the guard asks the servers how many connections they have left.
 const ASK_FOR_ROOM: Duration = Duration::from_secs(30);
 /// The percentage of a server's connections that the guard and all other clients may use together.
 const SHARE: u64 = 80;
 /// The maximum number of application and user pairs that are counted separately.
-const MOST_APPLICATIONS: usize = 1000;
+const MAX_APPLICATIONS: usize = 1000;
 /// How long clients without open cursors or transactions may send commands during a shutdown. Drivers need this time to
 /// notice the shutdown.
 pub(crate) const LINGER: Duration = Duration::from_secs(1);
@@ -101,7 +101,7 @@ impl Guard {
     pub fn new(settings: Settings, live: Live) -> Arc<Self> {
         let deployment = Deployment::start(settings.upstream.clone());
         let service = Arc::new(Login::from(settings.service.clone()));
-        let (displaced, mut to_close) = mpsc::channel(MOST_TO_CLOSE);
+        let (displaced, mut to_close) = mpsc::channel(MAX_TO_CLOSE);
         let [low, high, ..] = random().to_le_bytes();
         let listed = matches!(settings.auth, Auth::List).then(|| Arc::clone(&live.users));
         let rates = Rates::default();
@@ -136,7 +136,7 @@ impl Guard {
             let mut cursors = Vec::new();
             loop {
                 tokio::select! {
-                    count = to_close.recv_many(&mut cursors, MOST_TO_CLOSE) => if count == 0 { return },
+                    count = to_close.recv_many(&mut cursors, MAX_TO_CLOSE) => if count == 0 { return },
                     () = sleep(SWEEP) => {}
                 }
                 let Some(guard) = weak.upgrade() else { return };
@@ -291,7 +291,7 @@ impl Guard {
     ) -> CountedAs {
         let mut who = self.who.lock().unwrap_or_else(PoisonError::into_inner);
         let key = (Arc::clone(application), Arc::clone(user));
-        let is_others = who.len() >= MOST_APPLICATIONS && !who.contains_key(&key);
+        let is_others = who.len() >= MAX_APPLICATIONS && !who.contains_key(&key);
         let key = if is_others { ("others".into(), "others".into()) } else { key };
         // Clients with the same names share the strings.
         let key = who.get_key_value(&key).map_or(key, |(known, _)| known.clone());

@@ -83,7 +83,7 @@ struct OfServer {
 }
 
 /// The maximum number of pools with a user label of their own. The others are added up under the user `others`.
-const MOST_POOLS: usize = 200;
+const MAX_POOLS: usize = 200;
 /// The page shows the times of the last one or two windows of this length.
 const WINDOW: Duration = Duration::from_secs(10);
 
@@ -313,7 +313,7 @@ fn gauges(now: &Snapshot) -> Registry {
     for (at, (server, pool)) in now.pools.iter().enumerate() {
         let label = OfPool {
             server: server.to_string(),
-            user: if at < MOST_POOLS { pool.user.to_string() } else { "others".to_owned() },
+            user: if at < MAX_POOLS { pool.user.to_string() } else { "others".to_owned() },
             lane: lane_name(pool.lane),
         };
         let state = &pool.state;

@@ -101,7 +101,7 @@ struct State {
 }
 
 /// The maximum number of refused logins per second for one address.
-const MOST_REFUSED: f64 = 3.0;
+const MAX_REFUSED: f64 = 3.0;
 
 /// Unused entries of a table are removed when it has more entries than this.
 const MANY: usize = 10_000;
@@ -164,7 +164,7 @@ impl Rates {
         }
     }
 
-    /// Whether a client at this address may try to log in. It has to wait after [`MOST_REFUSED`] refused logins in one
+    /// Whether a client at this address may try to log in. It has to wait after [`MAX_REFUSED`] refused logins in one
     /// second.
     pub(crate) fn may_log_in(&self, address: IpAddr) -> bool {
         let mut refused = self.refused.lock().unwrap_or_else(PoisonError::into_inner);
@@ -180,9 +180,9 @@ impl Rates {
         if refused.len() > MANY {
             refused.retain(|_, bucket| !bucket.is_full());
         }
-        let bucket = refused.entry(address).or_insert_with(|| Bucket::new(MOST_REFUSED));
+        let bucket = refused.entry(address).or_insert_with(|| Bucket::new(MAX_REFUSED));
         // Logins that began before the limit was reached must not lock the address out for long.
-        bucket.level = (bucket.level - 1.0).max(-MOST_REFUSED);
+        bucket.level = (bucket.level - 1.0).max(-MAX_REFUSED);
     }
 }
 

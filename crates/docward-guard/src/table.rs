@@ -11,7 +11,7 @@ use std::{
 use tokio::time::Instant;
 
 /// The maximum number of idle entries of a user. A new entry replaces the least recently used one.
-pub(crate) const MOST_PER_USER: usize = 10_000;
+pub(crate) const MAX_PER_USER: usize = 10_000;
 
 /// An entry. The indexes contain it unless a command uses it.
 #[derive(Debug)]
@@ -69,7 +69,7 @@ impl<K: Clone + Eq + Hash, V> Table<K, V> {
         value: V,
     ) -> Option<(K, V)> {
         self.remove(&key);
-        let full = self.users.get(user).filter(|owned| owned.count >= MOST_PER_USER);
+        let full = self.users.get(user).filter(|owned| owned.count >= MAX_PER_USER);
         let oldest = full.and_then(|owned| owned.idle.first_key_value());
         let oldest = oldest.map(|(_, oldest)| oldest.clone());
         let displaced = oldest.and_then(|oldest| Some((oldest.clone(), self.remove(&oldest)?)));
@@ -261,11 +261,11 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn entries_in_use_are_neither_displaced_nor_expired() {
         let (mut table, user): (Table<usize, ()>, Arc<str>) = (Table::default(), "ann".into());
-        for key in 0..MOST_PER_USER {
+        for key in 0..MAX_PER_USER {
             assert_eq!(table.insert(key, &user, LASTS, ()), None);
         }
         let serial = table.begin_use(&0).unwrap();
-        assert_eq!(table.insert(MOST_PER_USER, &user, LASTS, ()), Some((1, ())));
+        assert_eq!(table.insert(MAX_PER_USER, &user, LASTS, ()), Some((1, ())));
         assert_eq!(table.insert(1, &"bob".into(), LASTS, ()), None, "another user");
         tokio::time::advance(LASTS).await;
         while let Some(key) = table.expired() {
@@ -289,14 +289,14 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn no_operation_visits_more_than_a_few_entries() {
         let (mut table, user): (Table<usize, ()>, Arc<str>) = (Table::default(), "ann".into());
-        for key in 0..2 * MOST_PER_USER {
+        for key in 0..2 * MAX_PER_USER {
             let before = table.visits();
             table.insert(key, &user, LASTS, ());
             assert!(table.visits() - before <= 3, "inserting entry {key}");
         }
-        assert_eq!(table.len(), MOST_PER_USER);
+        assert_eq!(table.len(), MAX_PER_USER);
         let before = table.visits();
-        let key = MOST_PER_USER + 7;
+        let key = MAX_PER_USER + 7;
         let serial = table.begin_use(&key).unwrap();
         table.end_use(&key, serial);
         assert_eq!(table.expired(), None);

@@ -203,7 +203,7 @@ impl Transactions {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::table::MOST_PER_USER;
+    use crate::table::MAX_PER_USER;
 
     fn server(
         all: &Transactions,
@@ -238,13 +238,13 @@ mod tests {
             (0, Some(a.clone())),
             "a driver may retry the commit"
         );
-        for number in 0..=MOST_PER_USER {
+        for number in 0..=MAX_PER_USER {
             all.begin(&"bob".into(), session(number), 1, a.clone(), 8);
         }
-        assert_eq!(all.open(), MOST_PER_USER);
+        assert_eq!(all.open(), MAX_PER_USER);
         all.begin(&user, [1; 16], 6, b, 7);
         assert_eq!(server(&all, &user, [1; 16], 5), None);
-        assert_eq!(all.take_unused(8, "bob", Duration::ZERO).len(), MOST_PER_USER);
+        assert_eq!(all.take_unused(8, "bob", Duration::ZERO).len(), MAX_PER_USER);
         tokio::time::advance(FORGET_AFTER).await;
         all.sweep();
         assert_eq!(server(&all, &user, [1; 16], 6), None);
@@ -286,19 +286,19 @@ mod tests {
     async fn no_operation_visits_all_transactions() {
         let (all, user): (_, Arc<str>) = (Transactions::default(), "ann".into());
         let a = Address::parse("a");
-        for number in 0..2 * MOST_PER_USER {
+        for number in 0..2 * MAX_PER_USER {
             let before = all.lock().table.visits();
             all.begin(&user, session(number), 1, a.clone(), 8);
             assert!(all.lock().table.visits() - before <= 6, "transaction {number}");
         }
-        let last = session(2 * MOST_PER_USER - 1);
+        let last = session(2 * MAX_PER_USER - 1);
         let before = all.lock().table.visits();
         drop(all.begin_use(&user, last, 1, 9));
         all.sweep();
         assert!(all.has_of_client(9, "ann"));
         assert_eq!(
             (all.open(), all.take_unused(9, "ann", Duration::ZERO).len()),
-            (MOST_PER_USER, 1)
+            (MAX_PER_USER, 1)
         );
         all.end(&user, last, 1);
         assert!(all.lock().table.visits() - before <= 15);

@@ -246,7 +246,7 @@ pub struct Report {
     pub against: Option<String>,
     /// The findings, sorted.
     pub findings: Vec<Finding>,
-    /// Findings switched off by configuration.
+    /// Findings turned off by the configuration.
     pub suppressed: u64,
     /// The suppressions with a reason that had an effect.
     pub suppressions: Vec<SuppressionUse>,

@@ -102,7 +102,7 @@ pub enum ThresholdSetting {
 pub struct NamespaceOverride {
     /// Which namespaces.
     pub pattern: NamespacePattern,
-    /// Rules switched off there (codes, families or names).
+    /// Rules turned off there (codes, families or names).
     pub ignore: Vec<String>,
     /// Rules that stay on although this entry, or an earlier one, would switch them off.
     pub select: Vec<String>,
@@ -210,7 +210,7 @@ impl Settings {
         !(rule.scope == Scope::HouseNaming && self.profile == ProfileName::Neutral)
     }
 
-    /// Returns whether a rule is switched off for a namespace. The last entry that mentions the
+    /// Returns whether a rule is turned off for a namespace. The last entry that mentions the
     /// rule decides; within an entry `enabled` precedes `select`, and `select` precedes `ignore`.
     pub fn is_ignored_at(&self, rule: &RuleMeta, namespace: &str) -> bool {
         let verdicts = self.matching(Some(namespace)).filter_map(|o| o.switches(rule));

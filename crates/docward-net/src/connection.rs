@@ -235,7 +235,7 @@ impl Connection {
     /// Reads the next message.
     pub async fn receive(&mut self) -> Result<BytesMut, ReadError> {
         // Replies hold at most slightly more than 16 MB, so the limit for requests is enough.
-        let frame = self.frames.read(Header::MOST).await?.ok_or(ReadError::Cut)?;
+        let frame = self.frames.read(Header::MAX_LENGTH).await?.ok_or(ReadError::Cut)?;
         self.used = Instant::now();
         Ok(frame)
     }

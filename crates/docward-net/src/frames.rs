@@ -37,7 +37,7 @@ pub enum ReadError {
 /// The initial size of the buffer, and the first step by which it grows for longer messages, in bytes.
 const STEP: usize = 4 * 1024;
 /// The largest step by which the buffer grows, in bytes.
-const MOST_STEP: usize = 256 * 1024;
+const MAX_STEP: usize = 256 * 1024;
 
 impl Frames {
     /// Wraps a stream that is often idle, such as that of a client. It has no buffer while it waits.
@@ -104,7 +104,7 @@ impl Frames {
                 let length = Header::parse(head, most)?.length;
                 if self.input.len() >= length {
                     let frame = self.input.split_to(length);
-                    if length > MOST_STEP {
+                    if length > MAX_STEP {
                         // Without this, the connection would keep a buffer of the size of its
                         // largest message.
                         self.input = BytesMut::from(&self.input[..]);
@@ -114,7 +114,7 @@ impl Frames {
                 // The buffer at most doubles. A peer must not cause a large allocation merely by
                 // declaring a length.
                 let before = self.input.len();
-                let step = before.clamp(STEP, MOST_STEP).min(length - before);
+                let step = before.clamp(STEP, MAX_STEP).min(length - before);
                 if !self.more(step).await? {
                     return Err(ReadError::Cut);
                 }

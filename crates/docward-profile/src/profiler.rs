@@ -15,7 +15,7 @@ use docward_model::{BlobKind, BsonType, TextClass};
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    hash,
+    forms, hash,
     histogram::Histogram,
     joins::Joins,
     rows::{Leaf, Row, Rows},
@@ -735,7 +735,8 @@ fn text(
     let class = text::classify_at(bytes, from, n, scan.at_sign);
     place.stats.count_text(class, n);
     match class {
-        TextClass::Other | TextClass::Empty => {}
+        TextClass::Other => place.stats.placeholders += u64::from(forms::is_placeholder(s)),
+        TextClass::Empty => {}
         TextClass::EncodedFile => {
             let (kind, from) = text::encoded_file(s).unwrap_or((BlobKind::Unknown, 0));
             let blobs = place.stats.blobs.get_or_insert_with(Box::default);
@@ -778,6 +779,9 @@ fn scalar(
                 place.stats.widen();
             }
             place.stats.remember(value_hash, bytes, || shorten(text()));
+            if tag == 0x02 {
+                place.stats.forms.get_or_insert_with(Box::default).add(value_hash, &text);
+            }
         }
         if (place.id_like || tag == 0x07) && !place.is_own_id {
             scratch.refs.push((node, value_hash));

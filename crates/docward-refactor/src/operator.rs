@@ -7,7 +7,7 @@ use std::{
 };
 
 use docward_model::Namespace;
-use docward_uri::{is_unescaped, refusal, servers_told, without_login};
+use docward_uri::{is_unescaped, refusal, server_errors, without_login};
 use mongodb::{
     Client,
     bson::{Document, doc},
@@ -239,7 +239,7 @@ fn is_covered(resource: &Document, namespace: &Namespace) -> bool {
 /// The driver's message without its decoration.
 fn words(error: &Error) -> String {
     match &*error.kind {
-        ErrorKind::ServerSelection { message, .. } => servers_told(message),
+        ErrorKind::ServerSelection { message, .. } => server_errors(message),
         kind => kind.to_string(),
     }
 }

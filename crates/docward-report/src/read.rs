@@ -286,7 +286,7 @@ fn finding(raw: Entry) -> Result<Finding, ReportFault> {
     let fix = raw.fix.map(|fix| {
         let safety = known("safety", &fix.safety, Safety::parse(&fix.safety))?;
         let refactoring = fix.refactoring.map(Cow::Owned);
-        // Steps of a later version may be unknown here; their statements can be read all the same.
+        // Steps of a later version may be unknown here, but their statements can be read.
         let action = match serde_json::from_value::<Vec<Step>>(fix.steps) {
             Ok(steps) if !steps.is_empty() => Action::Plan(steps),
             _ => Action::Command(fix.command),

@@ -9,7 +9,7 @@ use docward_model::{
 
 use crate::{facts::names, proposed_change::ProposedChange};
 
-/// What a rule has worked out once for all its subjects, by name.
+/// Values that a rule computes once for all of its subjects, by name.
 pub(crate) type Shared = RefCell<BTreeMap<String, Rc<dyn Any>>>;
 
 /// The family of rules about the settings themselves.
@@ -253,8 +253,8 @@ impl<'a> Cx<'a> {
         !covering.is_empty()
     }
 
-    /// Whether the user accepts it for now. A rule that tells several places as one tells those that are accepted
-    /// by themselves: they must not keep back the others, nor be told with them.
+    /// Whether the user accepts it for now. A rule that combines several places in one finding
+    /// keeps accepted places separate from the others.
     pub fn is_accepted(&self, draft: &Draft) -> bool {
         !self.covering(draft).is_empty()
     }

@@ -18,7 +18,7 @@ use crate::{
 pub struct Outcome {
     /// Sorted as reports print them.
     pub findings: Vec<Finding>,
-    /// Findings switched off for their namespace, or accepted for now.
+    /// Findings turned off for their namespace, or accepted for now.
     pub suppressed: u64,
     /// Of those, the ones that are accepted for now: they are left out of reports, not out of checklists.
     pub withheld: Vec<Finding>,

@@ -90,7 +90,7 @@ pub fn check_changed(code: &str, body: &str, change: impl FnOnce(&mut Collection
     outcome.findings
 }
 
-/// Findings of one rule on an example whose documents are a sample of so many.
+/// Returns the findings of one rule for an example whose documents are a sample of this many.
 pub fn check_sampled(code: &str, body: &str, total: u64) -> Vec<Finding> {
     check_changed(code, body, |collection| {
         collection.profile.as_mut().expect("documents").total = total;
@@ -164,7 +164,14 @@ impl Example {
             None => body,
         };
         match body.strip_prefix("source ").and_then(|rest| rest.split_once('\n')) {
-            Some(_) => example.read_sources(body),
+            // Documents may follow, behind a line that ends the source code.
+            Some(_) => match body.split_once("\n...\n") {
+                Some((sources, data)) => {
+                    example.read_sources(sources);
+                    example.read(data, namespace);
+                }
+                None => example.read_sources(body),
+            },
             None => example.read(body, namespace),
         }
         example

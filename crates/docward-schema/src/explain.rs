@@ -23,7 +23,7 @@ use crate::{
 };
 
 /// The maximum number of values shown.
-const MOST_VALUES: usize = 10;
+const MAX_VALUES: usize = 10;
 
 /// The contribution of one condition to an explanation.
 enum Told {
@@ -418,7 +418,7 @@ impl<'d> Teller<'d> {
         let mut considered = Considered::default();
         visit(asked.subject, path, leaf, &mut |value| {
             let Some(value) = value else { return Ok(true) };
-            if considered.found.len() == MOST_VALUES {
+            if considered.found.len() == MAX_VALUES {
                 considered.truncated = true;
                 return Ok(true);
             }

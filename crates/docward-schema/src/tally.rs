@@ -19,11 +19,11 @@ use crate::{
 
 /// The maximum number of constraints that are counted separately; names of unknown fields are data
 /// and unlimited in number.
-const MOST_BREACHES: usize = 1000;
+const MAX_BREACHES: usize = 1000;
 /// The maximum number of names in one object that are counted separately.
-const MOST_NAMES: usize = 20;
+const MAX_NAMES: usize = 20;
 /// The number of documents listed for each.
-const MOST_IDS: usize = 10;
+const MAX_IDS: usize = 10;
 /// Longer ids are truncated.
 const LONGEST_ID: usize = 200;
 
@@ -53,7 +53,7 @@ impl Breach {
         self.first.sort();
         // Constraints that are counted together may list one document several times.
         self.first.dedup();
-        self.first.truncate(MOST_IDS);
+        self.first.truncate(MAX_IDS);
     }
 }
 
@@ -145,7 +145,7 @@ impl Tally {
         documents: u64,
         first: impl IntoIterator<Item = (u64, CheckedId)>,
     ) {
-        let is_full = self.breaches.len() >= MOST_BREACHES;
+        let is_full = self.breaches.len() >= MAX_BREACHES;
         match self.breaches.entry(key) {
             Entry::Vacant(_) if is_full => self.others += documents,
             entry => entry.or_default().add(documents, first),
@@ -204,7 +204,7 @@ fn folded(
     for ((path, keyword), breach) in breaches {
         let parent = (around(&path), keyword);
         let is_data =
-            parent.1 != "required" && names.get(&parent).is_some_and(|count| *count > MOST_NAMES);
+            parent.1 != "required" && names.get(&parent).is_some_and(|count| *count > MAX_NAMES);
         let path = match (is_data, parent.0.as_str()) {
             (false, _) => path,
             (true, "") => "*".to_owned(),

@@ -19,8 +19,8 @@ mod store;
 mod write;
 
 use docward_design::{
-    Design, Naming, Pattern, Predictor, Readings, ReadingsWay, Verdict, Way, predictors, quantile,
-    readings,
+    Design, Naming, Pattern, Predictor, Readings, ReadingsWay, StorageAlternative, Verdict,
+    predictors, quantile, readings,
 };
 use docward_model::{DesignModel, Relationship};
 
@@ -148,7 +148,7 @@ impl PlannedSimulation<'_> {
         let parents = self.counts.len() as u64;
         let children = self.different.unwrap_or(links);
         let size = |way: &Predictor| match way.way {
-            Way::Embed => {
+            StorageAlternative::Embed => {
                 let most = way.fitting(LARGEST);
                 let cut: Vec<u64> = self.counts.iter().map(|n| (*n).min(most)).collect();
                 (way.name(), parents, way.storage(&cut, children).0)

@@ -1,7 +1,9 @@
 //! Generates documents of declared shapes and sizes. The same seed gives the same bytes. A child is
 //! the same in every alternative.
 
-use docward_design::{Figure, Kinds, Link, Origin, Planned, Predictor, Way, quantile};
+use docward_design::{
+    Figure, Kinds, Link, Origin, Planned, Predictor, StorageAlternative, quantile,
+};
 use docward_model::{BsonType, Spread};
 use mongodb::bson::{Bson, RawDocumentBuf, oid::ObjectId};
 
@@ -218,12 +220,12 @@ impl<'p> Maker<'p> {
         let start = begin(&mut out);
         self.pen.fields(&mut out, &self.parent, self.which_parent(parent));
         let mut held = to - from;
-        if self.way.way == Way::Embed && self.way.single {
+        if self.way.way == StorageAlternative::Embed && self.way.single {
             if to > from {
                 named(&mut out, 0x03, &self.way.role);
                 self.pen.document(&mut out, &self.child, self.which_child(parent, to - 1));
             }
-        } else if self.way.way == Way::Embed {
+        } else if self.way.way == StorageAlternative::Embed {
             held = 0;
             named(&mut out, 0x04, &self.way.role);
             let array = begin(&mut out);

@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use docward_design::{Fetch, Link, OperationCost, ReadPlan, Way, WritePlan};
+use docward_design::{Fetch, Link, OperationCost, ReadPlan, StorageAlternative, WritePlan};
 use docward_model::{DesignModel, DesignRead, DesignWrite, Relationship};
 use mongodb::{
     ClientSession,
@@ -140,7 +140,7 @@ async fn read_once(
         None => doc! { "_id": -1 },
     };
     let mut moved = Moved::default();
-    let listed = way.way != Way::Embed && way.link == Link::ChildIds;
+    let listed = way.way != StorageAlternative::Embed && way.link == Link::ChildIds;
     // Children contain the id of their parent, or the parent that was just read lists them.
     let children_of = |numbers: &[usize]| -> Document {
         if listed {
@@ -197,7 +197,7 @@ async fn read_once(
                 moved.bytes += bytes_of(&store.children, children_of(&parents)).await?;
             }
         }
-        _ if way.way == Way::Embed => {
+        _ if way.way == StorageAlternative::Embed => {
             let filter = match plan {
                 ReadPlan::Children { .. } => {
                     among(&format!("{}._id", way.role), &some_child(store, &parents, rng))

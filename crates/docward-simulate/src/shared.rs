@@ -4,7 +4,9 @@
 use std::collections::BTreeSet;
 use std::time::Instant;
 
-use docward_design::{Act, Fetch, Link, OperationCost, Predictor, ReadPlan, Way, WritePlan};
+use docward_design::{
+    Act, Fetch, Link, OperationCost, Predictor, ReadPlan, StorageAlternative, WritePlan,
+};
 use docward_model::{BsonType, DesignRead, DesignWrite};
 use mongodb::{
     ClientSession, Collection, Database,
@@ -116,7 +118,7 @@ impl<'p, 'm> Shared<'p, 'm> {
             }
         }
         batch.flush(&store.parents, around).await.map_err(|e| failed(words, &e))?;
-        if way.way != Way::Embed {
+        if way.way != StorageAlternative::Embed {
             for child in 0..store.holders.len() {
                 if batch.add(store.child(child)) {
                     around.check()?;
@@ -150,12 +152,12 @@ impl<'p, 'm> Shared<'p, 'm> {
         // Children of a list are found in the order of their documents.
         let sorted = ordered(&self.way.sorted_by);
         match (self.way.way, self.way.link) {
-            (Way::Embed, _) if self.way.needs_lookup() => {
+            (StorageAlternative::Embed, _) if self.way.needs_lookup() => {
                 let mut keys = doc! { self.copy_path(): 1 };
                 keys.extend(sorted.unwrap_or_default());
                 self.parents.create_index(index(keys, RELATION)).await?;
             }
-            (Way::Embed, _) => {}
+            (StorageAlternative::Embed, _) => {}
             (_, Link::ChildIds) if self.way.found_by_child => {
                 let mut keys = doc! { self.maker.listed_path(): 1 };
                 keys.extend(sorted.unwrap_or_default());
@@ -207,7 +209,7 @@ impl<'p, 'm> Shared<'p, 'm> {
         let start = begin(&mut out);
         self.maker.pen.fields(&mut out, &self.maker.parent, self.maker.which_parent(parent as u64));
         let mut held = children.len();
-        if self.way.way == Way::Embed {
+        if self.way.way == StorageAlternative::Embed {
             held = 0;
             named(&mut out, 0x04, &self.way.role);
             let array = begin(&mut out);
@@ -275,7 +277,8 @@ impl<'p, 'm> Shared<'p, 'm> {
     /// The number of stored documents.
     pub(crate) fn documents(&self) -> u64 {
         let links: u64 = (0..self.links.len()).map(|parent| self.count(parent)).sum();
-        let apart = if self.way.way == Way::Embed { 0 } else { self.holders.len() as u64 };
+        let apart =
+            if self.way.way == StorageAlternative::Embed { 0 } else { self.holders.len() as u64 };
         self.links.len() as u64 + apart + if self.way.is_paired() { links } else { 0 }
     }
 
@@ -284,7 +287,7 @@ impl<'p, 'm> Shared<'p, 'm> {
         let counts: Vec<u64> = (0..self.links.len()).map(|parent| self.count(parent)).collect();
         let predicted = self.way.storage(&counts, self.holders.len() as u64);
         let mut names = vec![self.parents.name()];
-        if self.way.way != Way::Embed {
+        if self.way.way != StorageAlternative::Embed {
             names.push(self.children.name());
         }
         if self.way.is_paired() {
@@ -436,14 +439,14 @@ impl<'p, 'm> Shared<'p, 'm> {
                 let ids: Vec<_> = parents.iter().map(|p| self.parent_id(*p)).collect();
                 cost = way.read_of(read, Some(plan), &counts(&parents), &[], None);
                 began = Instant::now();
-                if way.way == Way::Embed || *parent || way.link == Link::ChildIds {
+                if way.way == StorageAlternative::Embed || *parent || way.link == Link::ChildIds {
                     found(&self.parents, among("_id", &ids), None, 0, &mut moved).await?;
                 }
                 if paired {
                     let most = if *all { 0 } else { limit.unwrap_or(0) };
                     found(&self.pairs, among(of_parent, &ids), None, most, &mut moved).await?;
                 }
-                if way.way != Way::Embed {
+                if way.way != StorageAlternative::Embed {
                     let (filter, most) = (self.children_of(&parents), limit.unwrap_or(0));
                     let shown = (Some(&newest), most);
                     picked.push(picked_of(&self.children, filter, shown, &mut moved).await?);
@@ -462,7 +465,8 @@ impl<'p, 'm> Shared<'p, 'm> {
                 cost = way.read_of(read, Some(plan), &counts(&first), &counts(&all), None);
                 let ids: Vec<_> = children.iter().map(|c| self.child_id(*c as u32)).collect();
                 began = Instant::now();
-                if way.way != Way::Embed && !(*parent && way.link == Link::ParentIds) {
+                if way.way != StorageAlternative::Embed && !(*parent && way.link == Link::ParentIds)
+                {
                     found(&self.children, among("_id", &ids), None, 0, &mut moved).await?;
                 }
                 if *parent {
@@ -471,7 +475,7 @@ impl<'p, 'm> Shared<'p, 'm> {
                         let child = self.child_id(*child as u32);
                         self.parents_of(child, &holders, (None, 0, false), &mut moved).await?;
                     }
-                } else if way.way == Way::Embed {
+                } else if way.way == StorageAlternative::Embed {
                     for id in &ids {
                         found(&self.parents, doc! { self.copy_path(): *id }, None, 1, &mut moved)
                             .await?;
@@ -493,7 +497,7 @@ impl<'p, 'm> Shared<'p, 'm> {
     ) -> Result<(Document, (u64, u64)), Error> {
         let (_, of_child) = self.pair_fields();
         let filter = match self.way.link {
-            _ if self.way.way == Way::Embed => doc! { self.copy_path(): child },
+            _ if self.way.way == StorageAlternative::Embed => doc! { self.copy_path(): child },
             Link::ChildIds | Link::ParentId => doc! { self.maker.listed_path(): child },
             Link::ParentIds => {
                 found(&self.children, doc! { "_id": child }, None, 1, moved).await?;
@@ -514,7 +518,7 @@ impl<'p, 'm> Shared<'p, 'm> {
         plan: &WritePlan,
         rng: &mut Rng,
     ) -> Result<(OperationCost, Moved), Error> {
-        let embedded = self.way.way == Way::Embed;
+        let embedded = self.way.way == StorageAlternative::Embed;
         let child = Self::some(&self.living, 1, rng, |c| !self.holders[c].is_empty());
         let child = child.first().copied().unwrap_or(0) as u32;
         let parent = Self::some(&self.alive, 1, rng, |_| true).first().copied().unwrap_or(0);
@@ -549,7 +553,8 @@ impl<'p, 'm> Shared<'p, 'm> {
     ) -> Result<(), Error> {
         let id = self.parent_id(parent);
         let paired = self.way.is_paired();
-        let in_child = self.way.way != Way::Embed && self.way.link == Link::ParentIds;
+        let in_child =
+            self.way.way != StorageAlternative::Embed && self.way.link == Link::ParentIds;
         let (of_parent, _) = self.pair_fields();
         let of_parent = of_parent.to_owned();
         match act {
@@ -637,7 +642,7 @@ impl<'p, 'm> Shared<'p, 'm> {
         let new = self.holders.len();
         self.holders.push(Vec::new());
         self.living.push(new);
-        if self.way.way != Way::Embed {
+        if self.way.way != StorageAlternative::Embed {
             let document = self.child(new);
             let began = Instant::now();
             self.children.insert_one(&document).await?;
@@ -668,7 +673,7 @@ impl<'p, 'm> Shared<'p, 'm> {
         seed: u64,
         moved: &mut Moved,
     ) -> Result<(), Error> {
-        let embedded = self.way.way == Way::Embed;
+        let embedded = self.way.way == StorageAlternative::Embed;
         let id = self.child_id(child);
         let (_, of_child) = self.pair_fields();
         let of_child = of_child.to_owned();

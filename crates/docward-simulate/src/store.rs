@@ -1,6 +1,6 @@
 //! The documents of one alternative in the scratch database, and the sizes that the server reports.
 
-use docward_design::{Link, Predictor, Way, measured::Compared};
+use docward_design::{Link, Predictor, StorageAlternative, measured::Compared};
 use futures_util::TryStreamExt as _;
 use mongodb::{
     Collection, Database,
@@ -86,7 +86,12 @@ impl<'p> Store<'p> {
         // Children are inserted in rotation, as in practice: those of one parent are not adjacent.
         let mut order: Vec<usize> = (0..counts.len()).collect();
         order.sort_by_key(|parent| std::cmp::Reverse(counts[*parent]));
-        let most = counts.iter().copied().max().filter(|_| way.way != Way::Embed).unwrap_or(0);
+        let most = counts
+            .iter()
+            .copied()
+            .max()
+            .filter(|_| way.way != StorageAlternative::Embed)
+            .unwrap_or(0);
         for child in 0..most {
             let having = order.partition_point(|parent| counts[*parent] > child);
             for parent in &order[..having] {
@@ -109,7 +114,7 @@ impl<'p> Store<'p> {
         let index = |keys: Document| {
             mongodb::IndexModel::builder().keys(keys).options(options.clone()).build()
         };
-        if self.way.way == Way::Embed {
+        if self.way.way == StorageAlternative::Embed {
             if self.way.needs_lookup() {
                 let keys = doc! { format!("{}._id", self.way.role): 1 };
                 self.parents.create_index(index(keys)).await?;
@@ -142,7 +147,7 @@ impl<'p> Store<'p> {
         let counts: Vec<u64> = (0..self.held.len()).map(|i| self.count(i)).collect();
         let predicted = self.way.storage(&counts, counts.iter().sum());
         let mut names = vec![self.parents.name()];
-        if self.way.way != Way::Embed {
+        if self.way.way != StorageAlternative::Embed {
             names.push(self.children.name());
         }
         sizes(database, self.way, &self.parents, &names, &counts, predicted).await
@@ -151,7 +156,7 @@ impl<'p> Store<'p> {
     /// The number of stored documents.
     pub(crate) fn documents(&self) -> u64 {
         let all: u64 = (0..self.held.len()).map(|i| self.count(i)).sum();
-        self.held.len() as u64 + if self.way.way == Way::Embed { 0 } else { all }
+        self.held.len() as u64 + if self.way.way == StorageAlternative::Embed { 0 } else { all }
     }
 
     /// Frees the space before the next alternative.

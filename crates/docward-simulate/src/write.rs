@@ -2,7 +2,9 @@
 
 use std::time::Instant;
 
-use docward_design::{Act, Figure, Link, OperationCost, Planned, Predictor, Rank, Way, WritePlan};
+use docward_design::{
+    Act, Figure, Link, OperationCost, Planned, Predictor, Rank, StorageAlternative, WritePlan,
+};
 use docward_model::{BsonType, DesignWrite};
 use mongodb::{
     ClientSession,
@@ -139,7 +141,7 @@ struct Step {
 
 impl Step {
     fn new(store: &mut Store<'_>, write: &DesignWrite, plan: &WritePlan, rng: &mut Rng) -> Self {
-        let embedded = store.way.way == Way::Embed;
+        let embedded = store.way.way == StorageAlternative::Embed;
         if plan.parent == Some(Act::Insert) {
             return Self::new_parent(store, plan, rng);
         }
@@ -322,7 +324,7 @@ impl Step {
         store.held.push((0, held));
         store.full.push(false);
         store.alive.push(parent);
-        let apart = if store.way.way == Way::Embed { 0 } else { wanted };
+        let apart = if store.way.way == StorageAlternative::Embed { 0 } else { wanted };
         Self {
             parent,
             before: held,

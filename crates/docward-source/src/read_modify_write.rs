@@ -23,8 +23,8 @@ struct Saved {
 
 /// Methods that change elements of a list or map.
 const CHANGES: [&str; 12] = [
-    "push", "unshift", "splice", "pop", "shift", "append", "extend", "insert", "remove", "update", "add",
-    "addAll",
+    "push", "unshift", "splice", "pop", "shift", "append", "extend", "insert", "remove", "update",
+    "add", "addAll",
 ];
 /// Methods that cut a list.
 const CUTS: [&str; 4] = ["shift", "pop", "splice", "slice"];

@@ -8,6 +8,7 @@
 
 mod client;
 mod defaults;
+mod driver_errors;
 mod escape;
 mod fault;
 mod hole;
@@ -20,10 +21,10 @@ mod rules;
 mod secret;
 mod string;
 mod template;
-mod told;
 mod typed;
 
 pub use defaults::{Defaults, PoolKind, defaults};
+pub use driver_errors::{bracketed, refusal, server_errors, without_login};
 pub use fault::{Fault, FaultKind};
 pub use hole::HOLE;
 pub use lookalike::{Lookalike, lookalike};
@@ -33,5 +34,4 @@ pub use rewrite::Rewritten;
 pub use secret::{Secret, is_unescaped, redact, redact_argument, user_part};
 pub use string::{At, ConnectionString, Host, HostKind, Note, Part, Span, UriOption};
 pub use template::{Piece, parse_template};
-pub use told::{bracketed, refusal, servers_told, without_login};
 pub use typed::Typed;

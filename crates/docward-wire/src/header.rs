@@ -57,7 +57,7 @@ impl Header {
     /// The size of a header in bytes.
     pub const SIZE: usize = 16;
     /// The maximum message size of MongoDB servers in bytes.
-    pub const MOST: usize = 48_000_000;
+    pub const MAX_LENGTH: usize = 48_000_000;
 
     /// Parses a header. Fails if the message is longer than `most` bytes.
     pub fn parse(bytes: &[u8; Self::SIZE], most: usize) -> Result<Self, Fault> {
@@ -105,9 +105,9 @@ mod tests {
     #[test]
     fn headers_are_read_as_they_are_written() {
         let header = Header { length: 57, request_id: -3, response_to: 9, op: Op::Msg };
-        assert_eq!(Header::parse(&header.bytes(), Header::MOST), Ok(header));
+        assert_eq!(Header::parse(&header.bytes(), Header::MAX_LENGTH), Ok(header));
         let other = Header { op: Op::Other(2002), ..header };
-        assert_eq!(Header::parse(&other.bytes(), Header::MOST), Ok(other));
+        assert_eq!(Header::parse(&other.bytes(), Header::MAX_LENGTH), Ok(other));
     }
 
     #[test]

@@ -68,7 +68,7 @@ const SECTIONS_AT: usize = FLAGS_AT + 4;
 const CHECKSUM_SIZE: usize = 4;
 /// This is more document sequences than any command has. The limit keeps the comparison of their
 /// names cheap.
-const MOST_SEQUENCES: usize = 8;
+const MAX_SEQUENCES: usize = 8;
 
 impl Message {
     /// Parses a complete frame. Checks the lengths of the documents, but not their contents.
@@ -110,7 +110,7 @@ impl Message {
                     }
                     at = sequence.documents.end;
                     sequences.push(sequence);
-                    if sequences.len() > MOST_SEQUENCES {
+                    if sequences.len() > MAX_SEQUENCES {
                         return Err(Fault::Sequences);
                     }
                 }

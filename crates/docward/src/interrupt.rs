@@ -147,7 +147,7 @@ fn hear(act: impl Fn() + Send + 'static) -> io::Result<()> {
     Ok(())
 }
 
-#[expect(clippy::exit, reason = "signals are heard on a thread of its own")]
+#[expect(clippy::exit, reason = "a separate thread handles signals")]
 fn exit(code: u8) -> ! {
     std::process::exit(i32::from(code))
 }

@@ -9,7 +9,7 @@ use docward_model::DesignModel;
 use crate::terminal::complain;
 
 /// The maximum number of mistakes that are printed.
-const MOST_FAULTS: usize = 50;
+const MAX_FAULTS: usize = 50;
 
 /// Reads a model. Prints each mistake in it with its position, and then returns `None`.
 pub(crate) fn read_model(file: &Path) -> anyhow::Result<Option<DesignModel>> {
@@ -43,10 +43,10 @@ pub(crate) fn read_model(file: &Path) -> anyhow::Result<Option<DesignModel>> {
 
 /// Prints the first mistakes of a model, and how many more there are.
 pub(crate) fn print_faults(faults: &[Fault]) {
-    for fault in faults.iter().take(MOST_FAULTS) {
+    for fault in faults.iter().take(MAX_FAULTS) {
         complain(&fault.to_string());
     }
-    if faults.len() > MOST_FAULTS {
-        complain(&format!("… and {} more", faults.len() - MOST_FAULTS));
+    if faults.len() > MAX_FAULTS {
+        complain(&format!("… and {} more", faults.len() - MAX_FAULTS));
     }
 }

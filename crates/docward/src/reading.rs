@@ -11,7 +11,7 @@ use crate::{args::ReadingArgs, secrets};
 
 /// The default maximum number of profiling threads. More would not help, because disks are the
 /// limit, and each thread needs memory.
-const MOST_THREADS: usize = 4;
+const MAX_THREADS: usize = 4;
 
 /// Parses the collection of `--as`.
 pub(crate) fn namespace(text: &str) -> anyhow::Result<Namespace> {
@@ -26,7 +26,7 @@ pub(crate) fn namespace(text: &str) -> anyhow::Result<Namespace> {
 fn threads(sources: &[String]) -> usize {
     let cores = thread::available_parallelism().map_or(1, usize::from);
     let free = if sources.iter().any(|source| is_uri(source)) { cores - 1 } else { cores };
-    free.clamp(1, MOST_THREADS)
+    free.clamp(1, MAX_THREADS)
 }
 
 /// Returns the request for the flags that every reading command has.

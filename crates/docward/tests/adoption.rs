@@ -249,7 +249,7 @@ fn a_diff_does_not_call_withheld_or_unread_things_fixed_or_new() {
         head.contains(&format!("diff of {} and {}", file("narrow.json"), file("all.json"))),
         "{head}"
     );
-    assert!(text.contains(&format!(" · {shown} not looked for before · ")), "{text}");
+    assert!(text.contains(&format!(" · {shown} not checked before · ")), "{text}");
     // Nothing was read, so nothing was checked.
     let mut blank: Value =
         serde_json::from_str(&fs::read_to_string(file("all.json")).unwrap()).unwrap();
@@ -636,7 +636,7 @@ fn suppressions_of_code_are_narrowed_by_file_and_missed_when_unused() {
     let unused = "A002 docward.toml:1";
     assert_eq!(lint("file = \"src/lgacy/**\"", ""), format!("{unused} {app} {old}"));
     assert_eq!(lint("file = \"lib/**\"", "code/lib"), unused);
-    assert_eq!(lint("file = \"src/**\"", "code/lib"), "", "not looked at");
+    assert_eq!(lint("file = \"src/**\"", "code/lib"), "", "not checked");
     // Names of fields are not files.
     assert_eq!(lint("path = \"code/**\"", ""), format!("{unused} {app} {old}"));
     assert_eq!(lint("", "code/lib"), unused);

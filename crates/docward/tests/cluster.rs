@@ -221,7 +221,7 @@ fn tables_that_may_not_be_read_are_named_and_only_where_there_are_any() {
         let problems = report["problems"].as_array().expect("problems").iter();
         let messages = problems.map(|p| text(p, "message").to_owned());
         // Only the last message names a role for all missing privileges.
-        let own = |message: String| message.split("; a role").next().map(str::to_owned);
+        let own = |message: String| message.split("; this role").next().map(str::to_owned);
         let messages = messages.filter_map(own);
         messages.filter(|message| message.contains("config")).collect::<Vec<_>>()
     };

@@ -90,8 +90,7 @@ fn output_is_the_same_every_time_and_in_every_shape_names_every_relationship() {
 #[test]
 fn st_07_pt_embed_1_the_shop_embeds_order_items_and_shows_its_arithmetic() {
     let text = stdout(&docward(&["design", &model("shop"), "--color", "never"]));
-    for part in ["order.items  EMBED", "reference if", "embed (chosen)", "check-list", "--explain"]
-    {
+    for part in ["order.items  EMBED", "reference if", "embed (chosen)", "checks", "--explain"] {
         assert!(text.contains(part), "{part} in {text}");
     }
     // The verdicts come first, one line each. Votes appear only on request.
@@ -185,7 +184,7 @@ fn dm_03_1_names_that_clash_are_mistakes_of_the_model() {
         assert_eq!((code(&output), stdout(&output).as_str()), (2, ""), "{arguments:?}");
         let told = stderr(&output);
         assert!(
-            told.contains(&format!("{name}:3:3")) && told.contains("would both be the collection"),
+            told.contains(&format!("{name}:3:3")) && told.contains("would both use the collection"),
             "{told}"
         );
     }
@@ -266,7 +265,7 @@ fn dm_09_6_a_model_from_data_says_where_null_was_seen_and_nowhere_else() {
     let checked = docward(&["design", "check", &file, &data, "--format", "json"]);
     let report: Value = serde_json::from_slice(&checked.stdout).unwrap();
     assert_eq!(report["findings"].as_array().unwrap().len(), 0, "{}", report["findings"]);
-    // A required field that may be null is present and null.
+    // A required field that can be null is present and null.
     let out = directory.path().join("out").display().to_string();
     docward(&["design", &file, "--fail-on", "never", "--emit", &out]);
     let schema = fs::read_to_string(directory.path().join("out/validators/t_lesson.json")).unwrap();
@@ -289,11 +288,11 @@ fn dp_2_dm_09_6_a_type_that_data_cannot_tell_is_a_question() {
     assert_eq!(code(&made), 0, "{}", stderr(&made));
     let text = fs::read_to_string(&file).unwrap();
     for line in [
-        "gone: {type: string, nullable: true}   # ? `gone` is always null: of what type is it?",
-        "of: string, items: {p50: 2, p95: 2, p99: 2, max: 2}}   # ? some elements of `tags` are null, which a list does not take",
-        "none: {type: array, items: {p50: 1, p95: 1, p99: 1, max: 1}}   # ? elements of `none` are always null: of what type are they?",
-        "# ? `empty` is always empty: of what type are its elements?",
-        "# ? `at.y` is always null: of what type is it?",
+        "gone: {type: string, nullable: true}   # ? `gone` is always null: what is its type?",
+        "of: string, items: {p50: 2, p95: 2, p99: 2, max: 2}}   # ? some elements of `tags` are null, which a list in a model cannot have",
+        "none: {type: array, items: {p50: 1, p95: 1, p99: 1, max: 1}}   # ? elements of `none` are always null: what is their type?",
+        "# ? `empty` is always empty: what is the type of its elements?",
+        "# ? `at.y` is always null: what is its type?",
         "# ? some elements are null today: a child is an object",
     ] {
         assert!(text.contains(line), "{line} in {text}");
@@ -434,7 +433,7 @@ fn dp_1_recorded_operations_keep_what_they_ask_for() {
         "from: loan, where: {loanTime: range, memberId: equal}, sort: {loanTime: -1}, limit: 10, fields: [title]}   # ? where (also `other.path`), with",
         "from: member, where: {_id: equal}, with: [member.loans]}",
         "update: [loan], sets: [loan.state]}",
-        "# Rates are worked out from 120 operations in 39 s. ? So short a time says little",
+        "# Rates are computed from 120 operations in 39 s. ? This period is short",
     ] {
         assert!(text.contains(said), "{said}\n{text}");
     }
@@ -552,7 +551,7 @@ fn dp_4_copies_in_elements_are_no_fields_of_their_own() {
     let fields: Vec<&str> = item.fields.iter().map(|field| field.name.as_str()).collect();
     assert_eq!(fields, ["qty"], "{text}");
     assert!(
-        text.contains("# copies of `product` today, which a design makes anew: label"),
+        text.contains("# copies of `product` today, which the design creates again: label"),
         "{text}"
     );
 }

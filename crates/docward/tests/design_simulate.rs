@@ -119,7 +119,7 @@ fn alg_2_alg_5_predictions_are_what_a_server_measures() {
         ("order.items", vec!["embed", "reference"]),
         ("product.reviews", vec!["hybrid", "embed", "reference"]),
     ];
-    assert_eq!(ways(&shop), expected, "the chosen way first");
+    assert_eq!(ways(&shop), expected, "the chosen alternative first");
     let standalone = shop["notes"].to_string();
     assert!(standalone.contains("has no transactions"), "{standalone}");
 
@@ -137,7 +137,7 @@ fn er_t_6_pt_junction_1_children_that_parents_share_are_stored_in_four_ways() {
     let chat = run(&servers, "chat", &["--relationship", "room.members"]);
     assert_predicted(&chat);
     let all = ["child-ids-in-parent", "embed", "parent-ids-in-child", "junction"];
-    assert_eq!(ways(&chat), [("room.members", all.to_vec())], "the chosen way first");
+    assert_eq!(ways(&chat), [("room.members", all.to_vec())], "the chosen alternative first");
     let relationship = &chat["relationships"][0];
     // 200,000 users and 30,000 rooms.
     assert_eq!(relationship["differentChildren"], 1333);
@@ -173,7 +173,7 @@ fn pt_ts_1_pt_bucket_1_readings_are_stored_in_three_ways() {
     let series = &iot["series"][0];
     let names: Vec<&str> =
         series["ways"].as_array().unwrap().iter().map(|w| w["way"].as_str().unwrap()).collect();
-    assert_eq!(names, ["time-series", "documents", "buckets"], "the chosen way first");
+    assert_eq!(names, ["time-series", "documents", "buckets"], "the chosen alternative first");
     assert_eq!((&series["series"], &series["readings"]), (&6.into(), &3333.into()));
     let documents: Vec<f64> = series["ways"]
         .as_array()

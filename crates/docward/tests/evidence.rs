@@ -104,7 +104,11 @@ fn bad_evidence_files_are_named_and_nothing_is_lost() {
         write("altered.json", &content.replacen("\"collections\":[", "\"collections\":[7,", 1));
     for (file, message) in [
         (&cut, "is damaged at line 1, column "),
-        (&newer, "has version 2 of the evidence format and this Docward reads version 1"),
+        (
+            &newer,
+            "has version 2 of the evidence format, but this version of Docward reads version \
+         1",
+        ),
         (&altered, "is damaged at line 1, column "),
     ] {
         let output = docward(&["audit", text(file), text(&good), "--format", "json"]);

@@ -166,7 +166,7 @@ fn px_1_unacknowledged_writes_arrive_and_are_not_answered() {
     stream.write_all(&message(77, 0, Flags::default(), &body)).unwrap();
     let mut head = [0; Header::SIZE];
     stream.read_exact(&mut head).unwrap();
-    let header = Header::parse(&head, Header::MOST).unwrap();
+    let header = Header::parse(&head, Header::MAX_LENGTH).unwrap();
     assert_eq!(header.response_to, 77);
     let mut frame = head.to_vec();
     frame.resize(header.length, 0);
@@ -508,7 +508,7 @@ pub(crate) fn answer_to(stream: &mut TcpStream, frame: &[u8]) -> Vec<u8> {
         return Vec::new();
     }
     let mut answer = head.to_vec();
-    answer.resize(Header::parse(&head, Header::MOST).unwrap().length, 0);
+    answer.resize(Header::parse(&head, Header::MAX_LENGTH).unwrap().length, 0);
     stream.read_exact(&mut answer[Header::SIZE..]).unwrap();
     answer
 }

@@ -102,7 +102,7 @@ fn px_3_cursors_of_clients_that_left_are_closed_on_the_server() {
 
 #[test]
 fn px_3_cursors_that_the_guard_has_no_room_for_are_closed_on_the_server() {
-    const MOST: i64 = 10_000;
+    const MAX_CURSORS: i64 = 10_000;
     const MORE: i64 = 50;
     const OTHERS: i64 = 10;
     let servers = Launch::replica_set(1).start();
@@ -112,7 +112,7 @@ fn px_3_cursors_that_the_guard_has_no_room_for_are_closed_on_the_server() {
     let mut client = Connection::open(&guard);
     let find = || doc! { "find": "t_order", "batchSize": 0 };
     let (oldest, second) = (client.open_cursor(find()), client.open_cursor(find()));
-    let each = (MOST - 2) / OTHERS;
+    let each = (MAX_CURSORS - 2) / OTHERS;
     let _others: Vec<_> = thread::scope(|scope| {
         let open = || {
             let mut other = Connection::open(&guard);
@@ -122,15 +122,15 @@ fn px_3_cursors_that_the_guard_has_no_room_for_are_closed_on_the_server() {
         let threads: Vec<_> = (0..OTHERS).map(|_| scope.spawn(open)).collect();
         threads.into_iter().map(|thread| thread.join().unwrap()).collect()
     });
-    client.succeed_often(MOST - 2 - each * OTHERS, "db_shop", find());
+    client.succeed_often(MAX_CURSORS - 2 - each * OTHERS, "db_shop", find());
     // The oldest cursor is used again, so that others are displaced.
     let more = |id: i64| doc! { "getMore": id, "collection": "t_order", "batchSize": 1 };
     client.succeed("db_shop", more(oldest));
     client.succeed_often(MORE, "db_shop", find());
     wait_until("the server has as many cursors as the guard", || {
-        open_cursors(&servers) == before + MOST
+        open_cursors(&servers) == before + MAX_CURSORS
     });
-    assert_eq!(guard.state()["cursors"], MOST);
+    assert_eq!(guard.state()["cursors"], MAX_CURSORS);
     client.succeed("db_shop", more(oldest));
     assert_eq!(client.run("db_shop", more(second)).get_i32("code").ok(), Some(43));
 }

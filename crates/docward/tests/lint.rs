@@ -199,7 +199,10 @@ fn ap_s2_3_settings_comments_and_broken_files() {
     let found = |source: &str, settings: &str| {
         let folder = project(&[
             ("a.js", source),
-            ("cut.js", "const {MongoClient} = require('mongodb');\nfor (const x of await db.collection('a').find("),
+            (
+                "cut.js",
+                "const {MongoClient} = require('mongodb');\nfor (const x of await db.collection('a').find(",
+            ),
             ("docward.toml", settings),
         ]);
         let settings = folder.path().join("docward.toml");

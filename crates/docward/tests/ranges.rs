@@ -289,7 +289,7 @@ fn a_collection_that_was_made_anew_is_read_from_the_start() {
     assert_eq!(documents(&resumed), 500 + 7 + 50);
     let notes = resumed["notes"].to_string();
     for name in ["t_order", "t_area"] {
-        let told = format!("db_shop.{name}: dropped and made anew since it was read");
+        let told = format!("db_shop.{name}: dropped and recreated since it was read");
         assert!(notes.contains(&told), "{notes}");
     }
     assert!(!notes.contains("t_zone"), "{notes}");

@@ -261,7 +261,7 @@ fn dm_11_5_three_descriptions_of_one_collection_are_compared() {
         .collect();
     assert_eq!(drift, ["balance", "createTime", "lastLogin", "nickName", "nickname", "status"]);
     let text = stdout(&docward(&arguments));
-    assert!(text.contains("absent; `nickname` is there"), "{text}");
+    assert!(text.contains("absent; similar name: `nickname`"), "{text}");
     assert!(text.contains("150 double, 50 decimal"), "{text}");
     // A schema is compared with itself.
     let same = docward(&[

@@ -148,7 +148,7 @@ fn files_that_cannot_be_used_are_problems_and_the_rest_is_judged() {
     let good = "public_ip = \"198.51.100.7\"";
     for (text, expect) in [
         ("", "it is empty"),
-        ("{\"SecurityGroups\": [{]}", "no valid JSON"),
+        ("{\"SecurityGroups\": [{]}", "not valid JSON"),
         ("{\"SecurityGroups\": 5}", "invalid type: integer `5`"),
         ("{\"SecurityGroups\": [{\"GroupId\": 5}]}", "line 1 column"),
         ("{\"Response\": {\"Error\": {\"Code\": \"AuthFailure\"}}}", "missing field"),

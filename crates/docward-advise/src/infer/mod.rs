@@ -100,7 +100,7 @@ const ENUM_VALUES: usize = 20;
 /// … and the minimum number of documents and values it is based on.
 const ENUM_LEAST: u64 = 1000;
 /// The maximum number of words per value: enumerations consist of codes and labels.
-const MOST_WORDS: usize = 3;
+const MAX_WORDS: usize = 3;
 /// The minimum number of values for limits of numbers and lengths.
 const RANGE_LEAST: u64 = 100;
 /// In collections of at least [`RANGE_LEAST`] documents, fields with fewer occurrences stay open.
@@ -111,7 +111,7 @@ const LEAST_MAXIMUM: f64 = 1000.0;
 /// Longer strings are free text.
 const FREE_TEXT: u64 = 200;
 /// The maximum of array limits: below the rule book's limit (DM-08.1).
-const MOST_ITEMS: u64 = 999;
+const MAX_ITEMS: u64 = 999;
 /// Integers up to here are exact as doubles.
 const EXACT: f64 = 9_007_199_254_740_992.0;
 
@@ -583,7 +583,7 @@ impl Reader<'_> {
         let path = field.path.as_str();
         if let Some(array) = &field.array {
             let longest = array.lengths.max;
-            if longest > MOST_ITEMS {
+            if longest > MAX_ITEMS {
                 let why = format!(
                     "has up to {} already; DM-08.1 requires fewer than 1,000",
                     text::plural(longest, "element")
@@ -600,7 +600,7 @@ impl Reader<'_> {
                     text::plural(longest, "element")
                 );
                 self.because(path, "maxItems", why, 0);
-                entries.push(whole("maxItems", MOST_ITEMS));
+                entries.push(whole("maxItems", MAX_ITEMS));
             }
         }
         let Some(element) = self.profile.element(field) else { return };
@@ -705,7 +705,7 @@ fn enumeration(field: &Field, types: &[BsonType]) -> Option<Vec<Value>> {
         && kept.len() <= ENUM_VALUES
         && strings >= ENUM_LEAST;
     // A value that occurs once suggests that there are more, and phrases are not codes.
-    let is_phrase = |text: &str| text.split_whitespace().count() > MOST_WORDS;
+    let is_phrase = |text: &str| text.split_whitespace().count() > MAX_WORDS;
     if !is_whole || kept.iter().any(|(value, n)| *n < 2 || is_phrase(value)) {
         return None;
     }

@@ -65,12 +65,13 @@ impl Judge<'_> {
         show_values: bool,
     ) -> Option<ZonePlan> {
         /// The maximum number of zones; more values are too many to write out.
-        const MOST: usize = 20;
+        const MAX_ZONE_VALUES: usize = 20;
         let (_, field) = self.field(zone)?;
-        let values = self.values_as_text(field).filter(|v| (1..=MOST).contains(&v.0.len()));
+        let values =
+            self.values_as_text(field).filter(|v| (1..=MAX_ZONE_VALUES).contains(&v.0.len()));
         let values_hidden = values.is_some() && !show_values;
         let distinct = field.distinct.values.round() as u64;
-        let too_many = (distinct > MOST as u64).then(|| (zone.to_owned(), distinct));
+        let too_many = (distinct > MAX_ZONE_VALUES as u64).then(|| (zone.to_owned(), distinct));
         let literals: Vec<(String, String)> =
             match values {
                 None => vec![("<zone>".to_owned(), "<value>".to_owned())],

@@ -27,7 +27,7 @@ use age::Clock;
 use docward_rules::facts::thresholds::{k001, k002, k003, w011};
 use docward_rules::facts::{
     ids,
-    key_change::{KeyChange, Way},
+    key_change::{KeyChange, KeyChangePlan},
     sharding, text,
 };
 use places::CHUNKS;
@@ -268,7 +268,11 @@ impl<'a> Judge<'a> {
         } else {
             Verdict::Pass
         };
-        let way = if refusals.is_empty() { self.key_change.way_to(key) } else { Way::default() };
+        let way = if refusals.is_empty() {
+            self.key_change.plan_for(key)
+        } else {
+            KeyChangePlan::default()
+        };
         let analysis = self.analyses.iter().find(|analysis| {
             analysis.key.namespace == self.collection.namespace && analysis.key.fields == key
         });

@@ -279,13 +279,13 @@ fn decimal(text: &[u8]) -> Option<[u8; 16]> {
 /// amounts. The `bson` crate builds its decimals bit by bit, which would take a sixth of the time
 /// for a file of orders.
 fn plain_decimal(text: &[u8]) -> Option<[u8; 16]> {
-    const MOST_DIGITS: usize = 18;
+    const MAX_DIGITS: usize = 18;
     const EXPONENT_BIAS: u64 = 6176;
     let (negative, digits) = match text {
         [b'-', rest @ ..] => (true, rest),
         _ => (false, text),
     };
-    if digits.len() > MOST_DIGITS + 1 {
+    if digits.len() > MAX_DIGITS + 1 {
         return None;
     }
     let mut coefficient: u64 = 0;
@@ -300,7 +300,7 @@ fn plain_decimal(text: &[u8]) -> Option<[u8; 16]> {
             _ => return None,
         }
     }
-    if digits.is_empty() || (decimals.is_none() && digits.len() > MOST_DIGITS) {
+    if digits.is_empty() || (decimals.is_none() && digits.len() > MAX_DIGITS) {
         return None;
     }
     let high = (u64::from(negative) << 63) | ((EXPONENT_BIAS - decimals.unwrap_or(0)) << 49);

@@ -131,7 +131,7 @@ impl<'t> Reader<'t> {
 
     fn named(&self, draft: &mut Draft, name: &'t str, path: &str, place: Place) -> Shape {
         if self.custom.contains(name) {
-            draft.loosened(path, name, "it writes itself, by code", place);
+            draft.loosened(path, name, "it has its own encoder", place);
             return Shape::default();
         }
         let Some(kind) = self.types.get(name).copied() else {
@@ -242,7 +242,7 @@ impl<'t> Reader<'t> {
                 into.rest = shape.rest;
             } else if !shape.is("object") {
                 let what = quoted(self.source.text_of(kind));
-                draft.loosened(path, what, "what it adds is not declared in this file", place);
+                draft.loosened(path, what, "its parent type is not declared in this file", place);
             }
             return;
         }

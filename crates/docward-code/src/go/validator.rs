@@ -52,14 +52,14 @@ fn non_zero(draft: &mut Draft, shape: &mut Shape, rule: &str, path: &str, place:
     } else if shape.types == ["bool"] {
         shape.set_enum(vec![Bson::Boolean(true)]);
     } else if !shape.is("array") && !shape.is("object") {
-        draft.loosened(path, rule, "that zero is refused is not carried over", place);
+        draft.loosened(path, rule, "the schema does not refuse zero", place);
     }
 }
 
 /// Applies rules to the elements of a list or the values of a map.
 fn dive(draft: &mut Draft, shape: &mut Shape, rules: &str, path: &str, place: Place) {
     if rules.starts_with("keys") {
-        draft.loosened(path, rules, "rules for keys are not carried over", place);
+        draft.loosened(path, rules, "the schema has no rules for keys", place);
         return;
     }
     if rules.is_empty() {
@@ -73,7 +73,7 @@ fn dive(draft: &mut Draft, shape: &mut Shape, rules: &str, path: &str, place: Pl
         (_, Rest::Like(each)) => {
             apply(draft, each, rules, &inner, place, false);
         }
-        _ => draft.loosened(path, rules, "nothing is known of what it is about", place),
+        _ => draft.loosened(path, rules, "its target is unknown", place),
     }
 }
 
@@ -166,7 +166,7 @@ fn one(
         _ => false,
     };
     if !known {
-        draft.loosened(path, rule, "no keyword of the server says the same", place);
+        draft.loosened(path, rule, "the server has no equivalent keyword", place);
     }
 }
 

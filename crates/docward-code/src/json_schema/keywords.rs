@@ -381,7 +381,12 @@ fn required(to: &mut Translator<'_>, spot: Spot<'_>, value: &Value, parts: &mut 
                     names.push(name);
                 }
             }
-            Some(_) => to.lose(spot, "required", "a name that a schema for the server cannot hold"),
+            Some(_) => to.lose(
+                spot,
+                "required",
+                "a name that a schema for the server cannot \
+             contain",
+            ),
             None => to.lose(spot, "required", "not a list of names"),
         }
     }
@@ -411,7 +416,7 @@ fn dependencies(
     let mut out = Document::new();
     for (name, wanted) in members {
         if !is_nameable(name) {
-            to.lose(spot, key, "a name that a schema for the server cannot hold");
+            to.lose(spot, key, "a name that a schema for the server cannot contain");
             continue;
         }
         match wanted {
@@ -424,7 +429,12 @@ fn dependencies(
                         }
                         Some(_) => {}
                         None => {
-                            to.lose(spot, key, "a name that a schema for the server cannot hold");
+                            to.lose(
+                                spot,
+                                key,
+                                "a name that a schema for the server cannot \
+                             contain",
+                            );
                         }
                     }
                 }
@@ -535,7 +545,7 @@ fn unevaluated_items(
         return;
     }
     if elsewhere.into_iter().any(|key| members.contains_key(*key)) {
-        to.lose(spot, "unevaluatedItems", "which elements it is about is decided while validating");
+        to.lose(spot, "unevaluatedItems", "its elements are determined during validation");
         return;
     }
     let path = format!("{}[]", spot.path);

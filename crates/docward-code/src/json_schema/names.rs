@@ -77,7 +77,7 @@ pub(super) fn fields(
         }
     });
     if rest.is_some() && unnamed {
-        let why = "some of the fields it makes exceptions of could not be carried over";
+        let why = "some of its exceptions are not in the schema";
         to.lose(spot, "additionalProperties", why);
     } else if let Some(rest) = rest {
         if spot.top && !properties.contains_key("_id") {
@@ -162,11 +162,18 @@ pub(super) fn property_names(
                         names.iter().map(|name| ((*name).to_owned(), Document::new().into()));
                     only(named.collect(), Document::new());
                 } else {
-                    to.lose(spot, key, "a name that a schema for the server cannot hold");
+                    to.lose(spot, key, "a name that a schema for the server cannot contain");
                 }
             }
             ("title" | "description" | "$comment", _) => {}
-            (other, _) => to.lose(spot, key, format!("of names, the server cannot ask `{other}`")),
+            (other, _) => to.lose(
+                spot,
+                key,
+                format!(
+                    "the server cannot check `{other}` for \
+             names"
+                ),
+            ),
         }
     }
 }
@@ -200,7 +207,7 @@ pub(super) fn unevaluated(
         return;
     }
     if seen.uncertain {
-        to.lose(spot, key, "which fields it is about is decided while validating");
+        to.lose(spot, key, "its fields are determined during validation");
         return;
     }
     // If it stands alone, it is equivalent to `additionalProperties`.
@@ -221,7 +228,7 @@ pub(super) fn unevaluated(
     }
     for name in seen.names {
         if !is_nameable(&name) {
-            to.lose(spot, key, "a name that a schema for the server cannot hold");
+            to.lose(spot, key, "a name that a schema for the server cannot contain");
             return;
         }
         properties.insert(name, Document::new());

@@ -134,7 +134,7 @@ impl<'v> Translator<'v> {
         if self.lost == before {
             return Some(out);
         }
-        self.lose(spot, keyword, "something inside it is left out, so it would refuse too much");
+        self.lose(spot, keyword, "a part of it is left out, so it would refuse too much");
         None
     }
 
@@ -175,29 +175,27 @@ impl<'v> Translator<'v> {
                         self.lose(
                             spot,
                             key,
-                            "a dialect of its own: its keywords may mean other things",
+                            "an unknown dialect, whose keywords may have other meanings",
                         );
                     }
                 }
                 "$id" | "id" | "$anchor" | "$dynamicAnchor" | "$recursiveAnchor" | "$defs"
                 | "definitions" | "$vocabulary" => {}
-                "format" => {
-                    self.note(spot, key, "formats describe; they assert nothing unless asked to")
-                }
-                "default" => self.note(spot, key, "the server fills nothing in"),
+                "format" => self.note(spot, key, "by default, formats only describe values"),
+                "default" => self.note(spot, key, "the server sets no default values"),
                 "readOnly" | "writeOnly" => {
-                    self.note(spot, key, "who may write is not a matter of validity")
+                    self.note(spot, key, "write access is not part of validation")
                 }
                 "contentEncoding" | "contentMediaType" | "contentSchema" => {
-                    self.note(spot, key, "contents describe; they assert nothing")
+                    self.note(spot, key, "content keywords only describe values")
                 }
                 "examples" | "example" | "$comment" | "deprecated" | "xml" | "externalDocs"
-                | "discriminator" => self.note(spot, key, "said to readers only"),
+                | "discriminator" => self.note(spot, key, "an annotation for readers"),
                 key if keywords::is_known(key) => {
                     keywords::translate(self, spot, key, value, members, &mut parts);
                 }
                 key if key.starts_with("x-") => self.note(spot, key, "an extension"),
-                key => self.note(spot, key, "no keyword of JSON Schema"),
+                key => self.note(spot, key, "not a keyword of JSON Schema"),
             }
         }
         assembled(parts)
@@ -214,7 +212,7 @@ impl<'v> Translator<'v> {
         };
         let Some(target) = target else {
             let why = match key {
-                "$dynamicRef" => "where it leads is decided while validating".to_owned(),
+                "$dynamicRef" => "its target is determined during validation".to_owned(),
                 _ => format!("`{reference}` is not in this document"),
             };
             self.lose(spot, key, why);
@@ -224,7 +222,10 @@ impl<'v> Translator<'v> {
             self.lose(
                 spot,
                 key,
-                format!("`{reference}` holds itself, and a schema for the server cannot"),
+                format!(
+                    "`{reference}` contains itself, which a schema for the server cannot \
+                 express"
+                ),
             );
             // At least its type.
             let root = self.root;
@@ -258,7 +259,7 @@ impl<'v> Translator<'v> {
             self.lose(
                 spot,
                 key,
-                "something inside it is left out, so more than one may hold: as anyOf",
+                "a part of it is left out, so more than one may match: converted to anyOf",
             );
             key = "anyOf";
         }
@@ -313,8 +314,8 @@ impl<'v> Translator<'v> {
                     self.draft.unnameable(spot.path, name, place);
                     continue;
                 }
-                let why =
-                    "in a schema for the server, dots lead through objects and names are not empty";
+                let why = "in a schema for the server, a dot separates nested fields, and names must \
+                     not be empty";
                 self.draft.loosened(&join(spot.path, name), name.as_str(), why, place);
                 continue;
             }

@@ -242,12 +242,12 @@ impl<'t> Reader<'t> {
                 }
                 "match" => self.matched(draft, &mut shape, value, path),
                 "validate" => draft.loosened(path, what(), "decided by code", place),
-                "default" => draft.noted(path, what(), "the server fills nothing in", place),
+                "default" => draft.noted(path, what(), "the server sets no default values", place),
                 "ref" | "refPath" => {
                     draft.noted(path, what(), "the server does not look up references", place);
                 }
                 "unique" if self.flag(value) != Some(false) => {
-                    draft.loosened(path, what(), "a unique index, not a matter of a schema", place);
+                    draft.loosened(path, what(), "needs a unique index, not a schema", place);
                 }
                 "alias" => draft.noted(path, what(), "a name in code only", place),
                 "get" | "set" | "transform" | "cast" => {
@@ -315,7 +315,13 @@ impl<'t> Reader<'t> {
             }
             "enum" | "min" | "max" | "match" | "minlength" | "minLength" | "maxlength"
             | "maxLength" => {
-                draft.loosened(&at, what, "said apart from the field; say it there", place);
+                draft.loosened(
+                    &at,
+                    what,
+                    "declared separately from the field; declare it \
+                 there",
+                    place,
+                );
                 // The call overrides the option in the declaration.
                 if let Some(field) = found(shape, name) {
                     match method {
@@ -329,11 +335,11 @@ impl<'t> Reader<'t> {
                 }
             }
             "unique" if flag != Some(false) => {
-                draft.loosened(&at, what, "a unique index, not a matter of a schema", place);
+                draft.loosened(&at, what, "needs a unique index, not a schema", place);
             }
-            "default" => draft.noted(&at, what, "the server fills nothing in", place),
+            "default" => draft.noted(&at, what, "the server sets no default values", place),
             "discriminator" => {
-                let why = "elements of several kinds; only what they share is described";
+                let why = "elements of several kinds; the schema has only their common fields";
                 draft.loosened(&at, what, why, place);
                 // Objects at this path, or elements of a list, have fields that are not listed.
                 if let Some(field) = found(shape, name) {
@@ -398,7 +404,13 @@ impl<'t> Reader<'t> {
         let inner = |name| resolved.child_by_field_name(name).map_or("", |n| self.script.text(n));
         match pattern::ecma(inner("pattern"), inner("flags")) {
             Ok(pattern) if !shape.is("array") => shape.patterns.push(pattern),
-            Ok(_) => draft.loosened(path, what, "it is about texts, and this is an array", place),
+            Ok(_) => draft.loosened(
+                path,
+                what,
+                "it applies to strings, but this is an \
+             array",
+                place,
+            ),
             Err(why) => draft.loosened(path, what, why, place),
         }
     }

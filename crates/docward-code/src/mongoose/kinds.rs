@@ -68,8 +68,7 @@ impl<'t> Reader<'t> {
             let value = self.kind_value(&arguments);
             let inner = arguments.get(1).and_then(|node| self.schema(*node));
             let (Some(value), Some(inner)) = (value, inner.filter(Schema::is_written_out)) else {
-                let why =
-                    "declared in another file; only what it shares with the others is described";
+                let why = "declared in another file; the schema has only the common fields";
                 draft.loosened(path, what, why, place);
                 continue;
             };
@@ -88,7 +87,8 @@ impl<'t> Reader<'t> {
             for name in again {
                 shape.properties.retain(|(before, _)| *before != name);
                 shape.required.retain(|before| *before != name);
-                let why = "declared again by a kind of document; other kinds are not held to it";
+                let why = "redeclared by one kind of document; the schema does not check it for \
+                 other kinds";
                 draft.loosened(&join(path, &name), name.clone(), why, place);
             }
             branch.properties.retain(|(name, _)| name != key);
@@ -120,7 +120,7 @@ impl<'t> Reader<'t> {
     ) {
         let Some(value) = key_option(options) else { return };
         shape.rest = Rest::Open;
-        let why = "kinds are declared elsewhere; only what all of them share is described";
+        let why = "kinds are declared elsewhere; the schema has only their common fields";
         draft.loosened(path, quoted("discriminatorKey"), why, self.place(value));
     }
 

@@ -333,7 +333,7 @@ impl<'t> Reader<'t> {
     fn body(&self, draft: &mut Draft, schema: &Schema<'t>, path: &str, top: bool) -> Shape {
         let mut shape = Shape::object();
         if schema.definition.is_none() {
-            draft.loosened(path, "the fields", "not written out in this file", schema.place);
+            draft.loosened(path, "the fields", "not declared in this file", schema.place);
         }
         let mut options: Vec<(String, Node<'t>)> = schema
             .options
@@ -402,7 +402,13 @@ impl<'t> Reader<'t> {
         };
         let Some(names) = names else {
             let what = quoted(&format!("remove({})", self.script.text(*first)));
-            draft.loosened(path, what, "which fields are not written out", self.place(call));
+            draft.loosened(
+                path,
+                what,
+                "its fields are not declared in this \
+             file",
+                self.place(call),
+            );
             // The call may remove any of them.
             shape.required.clear();
             return;
@@ -430,7 +436,7 @@ impl<'t> Reader<'t> {
             "virtual" => draft.noted(&join(path, first), what, "computed, not stored", place),
             "alias" => draft.noted(path, what, "a name in code only", place),
             "plugin" | "loadClass" => {
-                draft.loosened(path, what, "what it adds is not in this file", place);
+                draft.loosened(path, what, "its fields are not in this file", place);
             }
             "pre" if first == "validate" || first == "save" => {
                 draft.loosened(path, what, "decided by code", place);

@@ -208,7 +208,7 @@ impl<'t> Reader<'t> {
     }
 
     fn unknown(&self, draft: &mut Draft, kind: Node<'t>, path: &str) -> Shape {
-        let why = "a type of TypeScript that says nothing of what is stored, or of another file";
+        let why = "a TypeScript type that does not determine the stored type, or from another file";
         draft.loosened(path, quoted(self.script.text(kind)), why, self.place(kind));
         Shape::default()
     }

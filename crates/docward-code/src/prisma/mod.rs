@@ -56,7 +56,7 @@ impl<'b> Reader<'b> {
         self.fields(&mut draft, block, "", &mut shape);
         for attribute in &block.attributes {
             if matches!(attribute.name.as_str(), "unique" | "id") {
-                let why = "a unique index, not a matter of a schema";
+                let why = "needs a unique index, not a schema";
                 draft.loosened("", attribute.text(), why, attribute.place);
             }
         }
@@ -140,8 +140,14 @@ impl<'b> Reader<'b> {
             ("Bytes", _) => Shape::of(&["binData"]),
             ("Json", _) => Shape::default(),
             ("Decimal", _) => {
-                self.problem(field.place, "the connector of MongoDB has no `Decimal`".to_owned());
-                draft.loosened(path, "Decimal", "the connector of MongoDB has none", field.place);
+                self.problem(field.place, "the MongoDB connector has no `Decimal`".to_owned());
+                draft.loosened(
+                    path,
+                    "Decimal",
+                    "the MongoDB connector does not support \
+                 it",
+                    field.place,
+                );
                 Shape::default()
             }
             ("Unsupported", _) => {
@@ -164,10 +170,10 @@ impl<'b> Reader<'b> {
     fn attributes(&self, draft: &mut Draft, field: &Field, path: &str) {
         for attribute in &field.attributes {
             let why = match attribute.name.as_str() {
-                "default" => "the server fills nothing in",
+                "default" => "the server sets no default values",
                 "updatedAt" => "set by the client",
                 "unique" => {
-                    let why = "a unique index, not a matter of a schema";
+                    let why = "needs a unique index, not a schema";
                     draft.loosened(path, attribute.text(), why, attribute.place);
                     continue;
                 }

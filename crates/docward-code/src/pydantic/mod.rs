@@ -196,7 +196,7 @@ impl Reader<'_> {
         })
     }
 
-    #[expect(clippy::too_many_arguments, reason = "a recursion over classes that fills one shape")]
+    #[expect(clippy::too_many_arguments, reason = "a recursive class")]
     fn inherit<'c>(
         &'c self,
         draft: &mut Draft,
@@ -227,7 +227,7 @@ impl Reader<'_> {
                 "object",
             ];
             if !plain.contains(&name) && !name.is_empty() {
-                let why = "what it adds is not declared in this file";
+                let why = "its parent type is not declared in this file";
                 draft.loosened(path, name, why, class.place);
             }
         }
@@ -246,8 +246,8 @@ impl Reader<'_> {
         }
         if is_root(class) {
             shape.set_property("_class_id", Shape::of(&["string"]));
-            let why =
-                "documents of several classes in one collection; only what they share is described";
+            let why = "documents of several classes in one collection; the schema has only their common \
+                 fields";
             draft.loosened(path, "is_root", why, class.place);
         }
         if let Some(generator) = class.option("alias_generator") {
@@ -335,7 +335,7 @@ impl Reader<'_> {
                 }
             }
             let what = format!("default {}", given.shown());
-            draft.noted(&inner, what, "the server fills nothing in", *place);
+            draft.noted(&inner, what, "the server sets no default values", *place);
         } else if !required {
             // Pydantic does not check the default: `name: str = None` is written as null.
             shape.null = true;

@@ -138,7 +138,7 @@ impl Reader<'_> {
             "Decimal" | "Decimal128" | "DecimalAnnotation" => Shape::of(&["decimal"]),
             "datetime" | "AwareDatetime" | "NaiveDatetime" | "date" => Shape::of(&["date"]),
             "PastDatetime" | "FutureDatetime" | "PastDate" | "FutureDate" => {
-                draft.loosened(path, name, "a schema does not know what time it is", place);
+                draft.loosened(path, name, "a schema cannot use the current time", place);
                 Shape::of(&["date"])
             }
             "bytes" | "StrictBytes" | "SecretBytes" | "Binary" => Shape::of(&["binData"]),
@@ -235,7 +235,7 @@ impl Reader<'_> {
             },
             "Link" => {
                 let what = whole_kind.shown();
-                draft.noted(path, what, "a DBRef; what it leads to is not looked up", place);
+                draft.noted(path, what, "a DBRef; its target is not looked up", place);
                 Shape::db_ref()
             }
             "Type" | "type" => Shape::of(&["string"]),

@@ -149,7 +149,7 @@ impl<'t> Reader<'t> {
                 Some(base) => self.fields(draft, base, path, into, top, depth + 1),
                 None if PLAIN_BASES.contains(&name) => {}
                 None => {
-                    let why = "what it adds is not declared in this file";
+                    let why = "its parent type is not declared in this file";
                     draft.loosened(path, quoted(text), why, self.java.source.place(base));
                 }
             }
@@ -231,7 +231,7 @@ impl<'t> Reader<'t> {
         let what = quoted(by.text);
         let one = match by.name {
             "DBRef" => {
-                draft.noted(path, what, "a DBRef; what it leads to is not looked up", by.place);
+                draft.noted(path, what, "a DBRef; its target is not looked up", by.place);
                 Shape::db_ref()
             }
             "Encrypted" => return Shape::of(&["binData"]),
@@ -391,8 +391,8 @@ impl<'t> Reader<'t> {
             "double" | "Double" | "float" | "Float" => Shape::of(&["double"]),
             "boolean" | "Boolean" | "AtomicBoolean" => Shape::of(&["bool"]),
             "BigDecimal" | "BigInteger" => {
-                let why =
-                    "a text by default up to version 4, a decimal if configured: both are accepted";
+                let why = "a string by default up to version 4, a decimal if configured: both are \
+                     accepted";
                 draft.noted(spot.path, name, why, place);
                 Shape::of(&["decimal", "string"])
             }

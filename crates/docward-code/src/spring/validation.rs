@@ -121,17 +121,17 @@ pub(super) fn apply(
         "AssertTrue" => shape.set_enum(vec![true.into()]),
         "AssertFalse" => shape.set_enum(vec![false.into()]),
         "Past" | "PastOrPresent" | "Future" | "FutureOrPresent" => {
-            draft.loosened(path, what(), "a schema does not know what time it is", place);
+            draft.loosened(path, what(), "a schema cannot use the current time", place);
         }
         "Digits" => draft.loosened(path, what(), "the server does not count digits", place),
         "UniqueElements" => shape.unique_items = true,
         name if HARMLESS.contains(&name) => {
             if annotation.text.contains("unique = true") || annotation.text.contains("unique=true")
             {
-                draft.loosened(path, what(), "a unique index, not a matter of a schema", place);
+                draft.loosened(path, what(), "needs a unique index, not a schema", place);
             }
         }
-        _ => draft.loosened(path, what(), "an annotation that is not known here", place),
+        _ => draft.loosened(path, what(), "an unknown annotation", place),
     }
     false
 }
@@ -168,7 +168,7 @@ fn limits(
         return;
     }
     if shape.is("string") {
-        let why = "numbers that are stored as texts are not compared";
+        let why = "numbers that are stored as strings are not compared";
         draft.loosened(path, quoted(annotation.text), why, annotation.place);
     }
     if let Some(value) = low {

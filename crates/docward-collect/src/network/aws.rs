@@ -113,7 +113,7 @@ impl Permission {
         };
         match (u16::try_from(first), u16::try_from(last)) {
             (Ok(first), Ok(last)) if first <= last => Ok(PortRange { protocol, first, last }),
-            _ => Err(format!("ports from {first} to {last} are no range")),
+            _ => Err(format!("ports from {first} to {last} are not a range")),
         }
     }
 }

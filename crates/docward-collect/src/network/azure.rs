@@ -113,7 +113,7 @@ impl Rule {
         let ports = ports.chain(self.destination_port_range).filter_map(|ports| ports.0);
         let ports: Vec<PortRange> = ports.map(|p| PortRange { protocol, ..p.0 }).collect();
         if sources.is_empty() || ports.is_empty() {
-            return Err("it names no source or no destination port".to_owned());
+            return Err("it has no source or no destination port".to_owned());
         }
         let rule = AccessRule {
             name: self.name,

@@ -47,15 +47,15 @@ pub struct NetworkFiles {
 enum Fault {
     #[error(transparent)]
     File(Trouble),
-    #[error("it is longer than {} MiB; export the groups of the database only", LONGEST >> 20)]
+    #[error("it is longer than {} MiB; export only the groups of the database", LONGEST >> 20)]
     TooLong,
     #[error("it is not UTF-8 text; export it as JSON again")]
     NoText,
-    #[error("no valid JSON: {0}; none of its rules was judged")]
+    #[error("not valid JSON: {0}; none of its rules was checked")]
     Syntax(serde_json::Error),
-    #[error("{format}: {error}; none of its rules was judged")]
+    #[error("{format}: {error}; none of its rules was checked")]
     Json { format: &'static str, error: serde_json::Error },
-    #[error("line {line}, column {column}: {message}; none of its rules was judged")]
+    #[error("line {line}, column {column}: {message}; none of its rules was checked")]
     Toml { line: usize, column: usize, message: String },
     #[error(
         "not recognised: expected Docward's own keys (rules, public_ip, …: see docs/security.md), \
@@ -63,7 +63,7 @@ enum Fault {
          list --format=json` or Tencent Cloud's DescribeSecurityGroupPolicies"
     )]
     Shape,
-    #[error("no group of rules in it; check the region and the filters of the export")]
+    #[error("it has no group of rules; check the region and the filters of the export")]
     NoGroups,
 }
 
@@ -116,7 +116,7 @@ fn understand<'n>(files: impl Iterator<Item = (&'n str, Result<Vec<u8>, Fault>)>
                 source.documents = rules.filter(|rule| !rule.inherited).count() as u64;
                 source.bytes = length;
                 for odd in &content.network.unread {
-                    let message = format!("{odd}; it was not judged, the other rules were");
+                    let message = format!("{odd}; this rule was not checked, the others were");
                     read.problems.push(Problem { source: name.to_owned(), message });
                 }
                 origins.extend(content.network.groups.iter().map(|_| name));
@@ -137,7 +137,8 @@ fn understand<'n>(files: impl Iterator<Item = (&'n str, Result<Vec<u8>, Fault>)>
             groups.filter(|g| g.name == group || g.id.as_ref() == Some(&group)).peekable();
         if named.peek().is_none() {
             let message = format!(
-                "layers: no group in the files given has the id or name `{group}`; it was not judged"
+                "layers: no group in the given files has the id or name `{group}`; it was not \
+                 checked"
             );
             read.problems.push(Problem { source: file.to_owned(), message });
             unread.push(format!("the group `{group}`, named under layers"));
@@ -309,12 +310,12 @@ mod tests {
         for (text, expect) in [
             ("", "it is empty"),
             (" \n", "it is empty"),
-            ("{\"SecurityGroups\": [", "no valid JSON: EOF while parsing"),
+            ("{\"SecurityGroups\": [", "not valid JSON: EOF while parsing"),
             (
                 "{\n  \"SecurityGroups\": {}\n}",
                 "aws ec2 describe-security-groups: invalid type: map",
             ),
-            ("{\"SecurityGroups\": []}", "no group of rules in it"),
+            ("{\"SecurityGroups\": []}", "it has no group of rules"),
             ("[]", "not recognised"),
             ("{\"a\": 1}", "not recognised"),
             ("[1, 2]", "line 1, column 3"),

@@ -167,10 +167,7 @@ impl Reader<'_, '_, '_> {
         archive.current = None;
         let is_new = !archive.contents.contains_key(&namespace);
         if is_new && namespace.database.is_empty() {
-            self.progress.note(&format!(
-                "{}: the oplog is not audited, only the collections are",
-                archive.display
-            ));
+            self.progress.note(&format!("{}: the oplog is not audited", archive.display));
         }
         let content = archive.contents.entry(namespace.clone()).or_default();
         let name = || format!("{}!{namespace}", archive.display);

@@ -144,7 +144,10 @@ impl<'r, 'scope, 'env> Reader<'r, 'scope, 'env> {
         if !self.passed_over.is_empty() {
             let names: Vec<_> = std::mem::take(&mut self.passed_over).into_iter().collect();
             let names = names.join(", ");
-            self.progress.note(&format!("not audited, because they are the server's own: {names}"));
+            self.progress.note(&format!(
+                "not audited, because they are system collections: \
+             {names}"
+            ));
         }
         self.collected()
     }
@@ -189,7 +192,7 @@ impl<'r, 'scope, 'env> Reader<'r, 'scope, 'env> {
         evidence.workload = self.has_workload.then(|| self.workload.finish());
         for saved in std::mem::take(&mut self.saved) {
             for namespace in evidence.absorb(saved.evidence) {
-                self.progress.note(&format!("{namespace}: in two sources, judged by the first"));
+                self.progress.note(&format!("{namespace}: in two sources; Docward used the first"));
             }
         }
         Collected {
@@ -364,10 +367,9 @@ impl<'r, 'scope, 'env> Reader<'r, 'scope, 'env> {
                     }
                     self.done(item);
                 }
-                (What::Oplog, _) => self.progress.note(&format!(
-                    "{}: the oplog is not audited, only the collections are",
-                    item.display
-                )),
+                (What::Oplog, _) => {
+                    self.progress.note(&format!("{}: the oplog is not audited", item.display))
+                }
                 _ => continue,
             }
             // The unread rest counts as done, too.
@@ -437,7 +439,7 @@ impl<'r, 'scope, 'env> Reader<'r, 'scope, 'env> {
         self.note_kind(source, if item.origin == Origin::Stdin { SourceKind::Stdin } else { kind });
         if differs(&format, item.name.claim) {
             self.progress.note(&format!(
-                "{}: read as {}, which it is, whatever its name says",
+                "{}: read as {}, because of its content, not its name",
                 item.display,
                 kind.name()
             ));

@@ -7,23 +7,24 @@ use std::time::Duration;
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum LiveTrouble {
     #[error(
-        "the connection string is not valid: {0}; see https://www.mongodb.com/docs/manual/reference/connection-string/"
+        "the connection string is invalid: {0}; see \
+         https://www.mongodb.com/docs/manual/reference/connection-string/"
     )]
     BadUri(String),
     #[error(
-        "the connection string is not valid: user or password hold characters that have to be \
+        "the connection string is invalid: the user or password contains characters that must be \
          escaped: `@` as %40, `:` as %3A, `/` as %2F, `?` as %3F, `#` as %23, `%` as %25"
     )]
     Unescaped,
     #[error(
-        "tlsAllowInvalidHostnames cannot be had: Docward always holds the certificate against the name of the \
-         host; leave the option out, and connect by a name that stands in the certificate"
+        "tlsAllowInvalidHostnames is not supported: Docward always checks the host name in the \
+         certificate; remove the option, and connect with a name that the certificate contains"
     )]
     NamesChecked,
-    #[error("the host cannot be found: {}; check its name and the DNS server", dns_words(_0))]
+    #[error("cannot find the host: {}; check its name and the DNS server", dns_words(_0))]
     UnknownHost(String),
     #[error(
-        "TLS cannot be set up: {0}; check tlsCAFile and tlsCertificateKeyFile, and \
+        "cannot set up TLS: {0}; check tlsCAFile and tlsCertificateKeyFile, and \
          tlsCertificateKeyFilePassword if the key has a password"
     )]
     Tls(String),
@@ -34,8 +35,13 @@ pub(crate) enum LiveTrouble {
         /// True if the client presented a certificate.
         certified: bool,
     },
-    #[error("the login was refused{}: {why}; check user, password and authSource", as_user(user))]
-    Login { user: Option<String>, why: String },
+    #[error("the login was refused{}: {why}; {}", as_user(user), of_login(database))]
+    Login {
+        user: Option<String>,
+        /// The database where the server looked for the user.
+        database: Option<String>,
+        why: String,
+    },
     #[error("the login by certificate was refused: {why}; {}", of_certificate(*certified))]
     Certificate {
         why: String,
@@ -43,51 +49,51 @@ pub(crate) enum LiveTrouble {
         certified: bool,
     },
     #[error(
-        "the server asks for a login and the connection string has none; nothing was read from it; \
-         write it as mongodb://USER:PASSWORD@HOST/?authSource=admin"
+        "the server requires a login, but the connection string has none; nothing was read; write \
+         mongodb://USER:PASSWORD@HOST/?authSource=admin"
     )]
     NoLogin,
     #[error(
-        "the server asks for a login and has no users yet; nothing was read from it; whoever is on its \
-         machine may create the first one, so do: db.getSiblingDB(\"admin\").createUser({{user: \
+        "the server requires a login, but has no users yet; nothing was read; create the first \
+         user on its machine: db.getSiblingDB(\"admin\").createUser({{user: \
          \"admin\", pwd: passwordPrompt(), roles: [\"root\"]}})"
     )]
     NoUsers,
     #[error(
-        "the server is a member of the replica set {found}, and the connection string asks for \
+        "the server is a member of the replica set {found}, but the connection string names \
          {wanted}; write replicaSet={found}"
     )]
     OtherSet { wanted: String, found: String },
     #[error(
-        "the server is no member of a replica set, and the connection string asks for {wanted}; \
-         leave replicaSet out"
+        "the server is not a member of a replica set, but the connection string names {wanted}; \
+         remove replicaSet"
     )]
     NoSet { wanted: String },
     #[error(
-        "the member {member} of the replica set cannot be reached{}; what clients did on it (its \
-         profiler, its running operations) was not read; the other members were asked: run again when it is back",
+        "cannot reach the member {member} of the replica set{}; its profiler and running \
+         operations were not read, those of the other members were; run again when it is back",
         because(why)
     )]
     MemberDown { member: String, why: Option<String> },
     #[error(
-        "the arbiter {member} of the replica set cannot be reached; it holds no data, and nothing is missing \
-         here, but its vote is when a primary is elected: bring it back, and run again"
+        "cannot reach the arbiter {member} of the replica set; it has no data, so the report is \
+         complete, but elections lack its vote: restart it"
     )]
     ArbiterDown { member: String },
     #[error(
-        "the server is an arbiter of a replica set: it votes and holds no documents, so nothing was read from \
-         it; connect to a member that does{}",
+        "the server is an arbiter of a replica set and has no documents, so nothing was read; \
+         connect to a data-bearing member{}",
         such_as(others)
     )]
     Arbiter { others: Vec<String> },
     #[error(
-        "the member {member} of the replica set went away while the deployment was read; documents came from \
-         the others; look after it, and run again when it is back"
+        "the member {member} of the replica set became unreachable during the run; documents were \
+         read from other members; run again when it is back"
     )]
     MemberLost { member: String },
     #[error(
-        "the replica set has no primary, so it takes no writes{}; the others were read: bring back enough \
-         members with votes, and run again",
+        "the replica set has no primary, so it accepts no writes{}; the other members were read; \
+         restore a majority of voting members, and run again",
         of_members(down)
     )]
     NoPrimary { down: Vec<String> },
@@ -99,14 +105,14 @@ pub(crate) enum LiveTrouble {
     )]
     Cut { documents: u64, why: String },
     #[error(
-        "reading stopped after {documents} documents: new documents replaced those of the capped collection faster \
-         than they were read; what was read before is in the report; read it without --max-rate, or a sample \
-         of it with --sample"
+        "reading stopped after {documents} documents: new documents replaced those of the capped \
+         collection faster than Docward read them; what was read before is in the report; read it \
+         without --max-rate, or read a sample with --sample"
     )]
     Overtaken { documents: u64 },
     #[error(
-        "was dropped while it was read; {documents} of its documents are in the report; leave it out \
-         with --collection if it comes and goes"
+        "was dropped during the run; {documents} of its documents are in the report; exclude it \
+         with --collection if it is temporary"
     )]
     Dropped { documents: u64 },
     #[error(
@@ -115,14 +121,14 @@ pub(crate) enum LiveTrouble {
     )]
     Silent { documents: u64, seconds: u64 },
     #[error(
-        "the server does not answer any more; {collections} were not read; what was read before is in the \
+        "the server no longer answers; {collections} were not read; what was read before is in the \
          report; run again when it answers"
     )]
     Lost { collections: String },
     #[error(
-        "the server left several questions in a row unanswered; {questions} more were not asked, so sizes, \
-         indexes or their use are not known of all collections; see with db.currentOp() what holds it up, and \
-         run again"
+        "the server did not answer several requests in a row, so Docward skipped {questions} \
+         more; sizes, indexes or their use are unknown for some collections; find the cause with \
+         db.currentOp(), and run again"
     )]
     NotAsked { questions: usize },
     #[error("no database matches `{wanted}`; {}", near_or_all(wanted, known))]
@@ -140,7 +146,7 @@ fn near_or_all(wanted: &str, known: &[String]) -> String {
     let nearest = known.iter().min_by_key(distance);
     match nearest.filter(|name| distance(name) <= (wanted.chars().count() / 3).max(1)) {
         Some(name) => format!("did you mean `{name}`?"),
-        None if known.is_empty() => "the deployment has none that this login may read".to_owned(),
+        None if known.is_empty() => "the deployment has none that this user can read".to_owned(),
         None => {
             let listed = known.iter().take(LISTED).map(|name| format!("`{name}`"));
             let listed = listed.collect::<Vec<_>>().join(", ");
@@ -156,11 +162,11 @@ const HUNG_UP: &str = "peer closed connection without sending TLS close_notify";
 
 /// Names of certificate errors in the TLS library, and what to print for each.
 const CERTIFICATES: [(&str, &str); 5] = [
-    ("UnknownIssuer", "its certificate is signed by an unknown authority"),
+    ("UnknownIssuer", "an unknown authority signed its certificate"),
     ("NotValidForName", "its certificate is for another name"),
     ("Expired", "its certificate has expired"),
     ("NotValidYet", "its certificate is not valid yet"),
-    ("CaUsedAsEndEntity", "its certificate is that of an authority"),
+    ("CaUsedAsEndEntity", "its certificate is a CA certificate"),
 ];
 
 /// The driver's message without links and without type names of the TLS library.
@@ -190,28 +196,33 @@ pub fn dns_words(why: &str) -> String {
 fn way_out(why: &str, certified: bool) -> &'static str {
     let says = |words: &[&str]| words.iter().any(|word| why.contains(word));
     if says(&["UnknownIssuer"]) {
-        "name the file of the authority with tlsCAFile"
+        "name the CA file with tlsCAFile"
     } else if says(&["NotValidForName"]) {
-        "connect by a name that stands in it, or have this name added"
+        "connect with a name that it contains, or add this name to it"
     } else if says(&["CaUsedAsEndEntity"]) {
-        "let that authority sign a certificate for the server (basicConstraints CA:FALSE), and give the authority's \
-         own to clients with tlsCAFile"
+        "let this CA sign a certificate for the server (basicConstraints CA:FALSE), and give the \
+         CA certificate to clients with tlsCAFile"
     } else if says(&["peer certificate: Expired", "certificate expired"]) {
-        "have it renewed"
+        "renew it"
     } else if says(&[HUNG_UP, "fatal alert"]) && certified {
-        "servers do so with a client certificate that is out of date or signed by another authority than theirs: check tlsCertificateKeyFile, and see the server's log"
+        "the client certificate may have expired, or another CA signed it: check \
+         tlsCertificateKeyFile, and see the server's log"
     } else if says(&[HUNG_UP, "fatal alert"]) {
-        "it may ask for a client certificate: name one with tlsCertificateKeyFile, and see the server's log"
+        "it may require a client certificate: name one with tlsCertificateKeyFile, and see the \
+         server's log"
     } else if says(&["InvalidContentType", "corrupt message"]) {
-        "it does not speak TLS: leave tls=true out, or ask for the port that does"
+        "it does not use TLS: remove tls=true, or use its TLS port"
     } else {
-        "check host, port, firewall and TLS, and add directConnection=true if only this server can be reached from here"
+        "check host, port, firewall and TLS, and add directConnection=true if only this server is \
+         reachable"
     }
 }
 
 fn of_certificate(certified: bool) -> &'static str {
     if certified {
-        "the subject of the certificate has to be a user of the database $external, by the same name: see the server's log for it, and make it with db.getSiblingDB(\"$external\").createUser({user: SUBJECT, roles: […]})"
+        "the database $external must have a user with the subject of the certificate as its name: \
+         see the server's log for the subject, and create the user with \
+         db.getSiblingDB(\"$external\").createUser({user: SUBJECT, roles: […]})"
     } else {
         "name the certificate with tlsCertificateKeyFile"
     }
@@ -232,7 +243,8 @@ fn such_as(members: &[String]) -> String {
 fn by_role(role: &Option<String>) -> String {
     let words = |role: &String| {
         format!(
-            "; a role that allows all that is missing (where there is one of this name, add the privileges to it with grantPrivilegesToRole): {role}"
+            "; this role has the missing privileges (if it exists already, add them with \
+             grantPrivilegesToRole): {role}"
         )
     };
     role.as_ref().map(words).unwrap_or_default()
@@ -240,6 +252,17 @@ fn by_role(role: &Option<String>) -> String {
 
 fn as_user(user: &Option<String>) -> String {
     user.as_ref().map(|user| format!(" for user {user}")).unwrap_or_default()
+}
+
+/// What to check after a refused login, by the database where the user was looked for.
+fn of_login(database: &Option<String>) -> String {
+    match database.as_deref() {
+        None | Some("admin") => "check user, password and authSource".to_owned(),
+        Some(database) => format!(
+            "the user was looked for in the database {database}; check user and password, or add \
+             authSource=admin if the user was created there"
+        ),
+    }
 }
 
 fn because(why: &Option<String>) -> String {
@@ -270,13 +293,13 @@ mod tests {
                 false,
                 "CA:FALSE",
             ),
-            ("db:27017: invalid peer certificate: Expired", false, "have it renewed"),
+            ("db:27017: invalid peer certificate: Expired", false, "renew it"),
             (hung_up, true, "check tlsCertificateKeyFile"),
-            (hung_up, false, "it may ask for a client certificate"),
+            (hung_up, false, "it may require a client certificate"),
             (
                 "db:27017: received corrupt message of type InvalidContentType",
                 false,
-                "leave tls=true out",
+                "remove tls=true",
             ),
             ("db:27017: Connection refused", false, "check host, port, firewall and TLS"),
         ] {
@@ -288,14 +311,18 @@ mod tests {
         let unknown = "DNS error: no records found for Query { name: Name(\"_mongodb._tcp.db.example.\"), query_type: SRV }";
         assert_eq!(
             LiveTrouble::UnknownHost(unknown.to_owned()).to_string(),
-            "the host cannot be found: DNS has no SRV record `_mongodb._tcp.db.example`; check its name and the DNS \
-             server"
+            "cannot find the host: DNS has no SRV record `_mongodb._tcp.db.example`; check its \
+             name and the DNS server"
         );
         let refused = |certified| {
             LiveTrouble::Certificate { why: "Authentication failed".to_owned(), certified }
                 .to_string()
         };
-        assert!(refused(true).contains("a user of the database $external"), "{}", refused(true));
+        assert!(
+            refused(true).contains("the database $external must have a user"),
+            "{}",
+            refused(true)
+        );
         assert!(refused(false).contains("tlsCertificateKeyFile"), "{}", refused(false));
     }
 }

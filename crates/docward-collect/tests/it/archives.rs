@@ -154,7 +154,7 @@ fn an_archive_names_its_collections_itself() {
     let namespace = Some(Namespace::new("x", "y"));
     let collected = run(&Request { namespace, ..place.request("shop.archive") });
     assert_eq!(names(&collected).len(), 4);
-    assert!(problems(&collected)[0].contains("--namespace was not applied"));
+    assert!(problems(&collected)[0].contains("--as has no effect"));
 }
 
 #[test]

@@ -57,7 +57,7 @@ fn a_bad_length_ends_the_file_and_says_where() {
         let collected = place.read("t.bson");
         assert_eq!(documents(&collected, "test.t"), 3);
         let problems = problems(&collected);
-        let expected = format!("t.bson: bad document length {length} at byte {}", good.len());
+        let expected = format!("t.bson: invalid document length {length} at byte {}", good.len());
         assert!(problems[0].starts_with(&expected), "{problems:?}");
     }
 }

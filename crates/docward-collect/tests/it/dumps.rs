@@ -174,7 +174,7 @@ fn broken_metadata_is_a_problem_and_documents_are_read() {
     assert!(collection(&collected, "db.t").indexes.is_none());
     let problems = problems(&collected);
     assert_eq!(problems.len(), 1);
-    assert!(problems[0].starts_with("t.metadata.json: the metadata is no valid JSON"));
+    assert!(problems[0].starts_with("t.metadata.json: the metadata is not valid JSON"));
     assert!(problems[0].contains("db.t"), "{problems:?}");
 }
 
@@ -195,9 +195,9 @@ fn metadata_of_a_wrong_shape_is_told_and_the_rest_is_read() {
             Some(1),
         ),
         (r#"{"options":{},"indexes":["a"]}"#, "`indexes[0]` has no `key`", true, Some(0)),
-        (r#"[{"options":{},"indexes":[]}]"#, "the metadata is no valid JSON", false, None),
-        ("[]", "the metadata is no valid JSON", false, None),
-        ("7", "the metadata is no valid JSON", false, None),
+        (r#"[{"options":{},"indexes":[]}]"#, "the metadata is not valid JSON", false, None),
+        ("[]", "the metadata is not valid JSON", false, None),
+        ("7", "the metadata is not valid JSON", false, None),
     ] {
         let place = Place::new();
         place

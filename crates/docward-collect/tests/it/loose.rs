@@ -50,7 +50,7 @@ fn a_name_can_be_given() {
     assert!(collected.evidence.deployment.names_are_real);
     let collected = named("x");
     assert_eq!(names(&collected), ["test.orders", "test.users"]);
-    assert!(problems(&collected)[0].contains("--namespace was not applied"));
+    assert!(problems(&collected)[0].contains("--as has no effect"));
 }
 
 #[test]
@@ -167,7 +167,7 @@ fn what_cannot_be_read_says_why() {
         ("utf16.json", "convert it to UTF-8"),
         ("empty.json", "it is empty"),
         ("blank.bson", "it is empty"),
-        ("void", "nothing in it that can be read"),
+        ("void", "it has nothing that Docward reads"),
         ("missing", "no such file"),
     ] {
         let collected = place.read(path);
@@ -191,9 +191,9 @@ fn what_cannot_be_read_says_why() {
 fn connection_strings_are_not_repeated() {
     for (uri, expect) in [
         ("mongodb://user:secret@127.0.0.1:1/db?serverSelectionTimeoutMS=200", "no server answered"),
-        ("mongodb://user:secret@host:notaport/db", "the connection string is not valid"),
-        ("mongodb://user:sec:ret@sec/ret@host/db", "the connection string is not valid"),
-        ("mongodb://user:secret@host/?tls=maybe", "the connection string is not valid"),
+        ("mongodb://user:secret@host:notaport/db", "the connection string is invalid"),
+        ("mongodb://user:sec:ret@sec/ret@host/db", "the connection string is invalid"),
+        ("mongodb://user:secret@host/?tls=maybe", "the connection string is invalid"),
     ] {
         let request = Request { sources: vec![uri.to_owned()], ..Request::default() };
         let collected = run(&request);

@@ -62,7 +62,7 @@ fn directories_in_a_zip_give_databases() {
     assert!(!collected.evidence.deployment.names_are_real);
     let problems = problems(&collected);
     assert_eq!(problems.len(), 1, "{problems:?}");
-    assert!(problems[0].starts_with("data.zip!inner.zip: a zip inside a zip"));
+    assert!(problems[0].starts_with("data.zip!inner.zip: Docward does not read a zip in a zip"));
 }
 
 #[test]

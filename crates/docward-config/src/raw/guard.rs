@@ -82,7 +82,7 @@ pub const AUTHS: [&str; 3] = ["mirror", "list", "off"];
 pub const RIGHTS: [&str; 2] = ["read", "readWrite"];
 
 /// The maximum of all numbers. A larger one is a typing error.
-const MOST: i64 = 1_000_000_000_000;
+const MAX_VALUE: i64 = 1_000_000_000_000;
 
 impl Reader<'_, '_> {
     pub(super) fn guard(&mut self, at: usize, item: &Item) -> GuardSettings {
@@ -244,10 +244,10 @@ impl Reader<'_, '_> {
 
     fn whole(&mut self, name: &str, item: &Item, least: i64) -> Option<u64> {
         let number = self.integer(name, item)?;
-        if (least..=MOST).contains(&number.value) {
+        if (least..=MAX_VALUE).contains(&number.value) {
             return u64::try_from(number.value).ok();
         }
-        let message = format!("`{name}` must be from {least} to {MOST}, not {}", number.value);
+        let message = format!("`{name}` must be from {least} to {MAX_VALUE}, not {}", number.value);
         self.out.error(number.at, message, None);
         None
     }

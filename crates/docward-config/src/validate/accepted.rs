@@ -94,7 +94,7 @@ fn suppression(
 fn reason(text: At<&str>, out: &mut Diagnostics<'_>) -> Option<String> {
     let reason = text.value.trim();
     if reason.is_empty() {
-        let hint = "say why, for whoever reads it in a year".to_owned();
+        let hint = "write the reason for later readers".to_owned();
         out.error(text.at, "`reason` is empty", Some(hint));
         return None;
     }

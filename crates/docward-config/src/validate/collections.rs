@@ -32,7 +32,7 @@ pub(super) fn read(raw: &Raw<'_>, text: &str, settings: &mut Settings, out: &mut
             let known = &settings.bounded_arrays;
             // The first entry wins, see `Settings::array_cap`.
             if known.iter().any(|(p, known, _)| p.as_str() == pattern.as_str() && known == path) {
-                let message = format!("`{}` is bounded already, above", excerpt(path));
+                let message = format!("`{}` has a limit already, above", excerpt(path));
                 out.note(entry.at, message, Some("the first entry counts".to_owned()));
             }
             settings.bounded_arrays.push((pattern, path.to_owned(), max));
@@ -169,14 +169,14 @@ fn shard_fields(
             }
         };
         if name.value.contains("[]") {
-            let message = format!("`{shown}` lies in an array, and a shard key cannot");
+            let message = format!("`{shown}` is in an array, which a shard key cannot contain");
             out.error(name.at, message, None);
             sound = false;
         } else {
             sound &= field_path(*name, out).is_some();
         }
         if hashed == Some(true) && fields.iter().any(|(_, hashed)| *hashed) {
-            out.error(at, "a shard key can hash one field only", None);
+            out.error(at, "a shard key can have only one hashed field", None);
             sound = false;
         }
         match hashed {

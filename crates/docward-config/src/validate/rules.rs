@@ -84,7 +84,7 @@ pub(super) fn tables(
         if let Some(first) = first_seen.get(rule.code) {
             let (line, _) = out.lines.position(first.at);
             let message = format!(
-                "`{}` and `{}` are one rule, which line {line} sets already",
+                "`{}` and `{}` are the same rule, which line {line} already sets",
                 excerpt(table.key.value),
                 excerpt(first.value)
             );
@@ -147,7 +147,7 @@ fn one<'d>(
 fn severity(written: At<&str>, out: &mut Diagnostics<'_>) -> Option<Severity> {
     if matches!(written.value, "off" | "none" | "never" | "allow" | "ignore") {
         let message = format!("`severity` cannot be `{}`", written.value);
-        let hint = "`enabled = false` switches a rule off".to_owned();
+        let hint = "`enabled = false` turns a rule off".to_owned();
         out.error(written.at, message, Some(hint));
         return None;
     }
@@ -176,7 +176,15 @@ fn unknown_threshold(
 fn note_empty(value: &ThresholdSetting, key: At<&str>, rule: &RuleMeta, out: &mut Diagnostics<'_>) {
     if matches!(value, ThresholdSetting::Words(words) if words.is_empty()) {
         let message = format!("`{}` of {} is empty and changes nothing", key.value, rule.code);
-        out.note(key.at, message, Some("words are added to the rule's own list".into()));
+        out.note(
+            key.at,
+            message,
+            Some(
+                "the words are added to the default list of the \
+         rule"
+                    .into(),
+            ),
+        );
     }
 }
 
@@ -215,8 +223,11 @@ pub(super) fn note_idle(
             {
                 out.note(
                     table.key.at,
-                    format!("these settings have no effect: the profile `neutral` has {code} off"),
-                    Some("`enabled = true` switches it on".to_owned()),
+                    format!(
+                        "these settings have no effect: the profile `neutral` turns {code} \
+                     off"
+                    ),
+                    Some("`enabled = true` turns it on".to_owned()),
                 );
             }
             _ => {}
@@ -244,11 +255,12 @@ pub(super) fn note_idle(
             if meant().next().is_some() && !meant().any(|rule| is_off(rule)) {
                 out.note(
                     word.at,
-                    format!(
-                        "\"{}\" has no effect here: no entry so far switches it off",
-                        word.value
+                    format!("\"{}\" has no effect here: no earlier entry turns it off", word.value),
+                    Some(
+                        "`select` of an entry only reverts `ignore` of earlier \
+                     entries"
+                            .to_owned(),
                     ),
-                    Some("`select` of an entry only takes back what entries ignore".to_owned()),
                 );
             }
         }
@@ -259,8 +271,8 @@ pub(super) fn note_idle(
             {
                 out.note(
                     table.enabled_key,
-                    "`enabled = true` has no effect here: no entry so far switches the rule off",
-                    Some(format!("leave it out, or set it under `[rules.{}]`", rule.code)),
+                    "`enabled = true` has no effect here: no earlier entry turns the rule off",
+                    Some(format!("remove it, or set it under `[rules.{}]`", rule.code)),
                 );
             }
         }

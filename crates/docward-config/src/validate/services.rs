@@ -14,7 +14,7 @@ use crate::{
 
 /// The maximum for a number of machines, connections or milliseconds: larger ones are typing
 /// errors.
-const MOST: i64 = 1_000_000_000;
+const MAX_VALUE: i64 = 1_000_000_000;
 
 /// Reads `[[service]]`, and the keys of `[deployment]` about connections.
 pub(super) fn read(raw: &Raw<'_>, settings: &mut Settings, out: &mut Diagnostics<'_>) {
@@ -59,7 +59,7 @@ fn service(raw: &RawService<'_>, known: &[Service], out: &mut Diagnostics<'_>) -
     }
     let is_known = known.iter().any(|service| service.name == name);
     if is_known {
-        let message = format!("a service `{shown}` is declared already, above");
+        let message = format!("the service `{shown}` is declared already, above");
         out.error(raw.name.at, message, Some("the first entry counts".to_owned()));
     }
     let small = |key: &str, value, out: &mut Diagnostics<'_>| {
@@ -89,13 +89,13 @@ fn globs(code: &[At<&str>], out: &mut Diagnostics<'_>) -> Vec<NamespacePattern> 
 /// An integer count.
 fn count(key: &str, value: Option<At<i64>>, least: i64, out: &mut Diagnostics<'_>) -> Option<u64> {
     let value = value?;
-    if (least..=MOST).contains(&value.value) {
+    if (least..=MAX_VALUE).contains(&value.value) {
         return u64::try_from(value.value).ok();
     }
     let message = if value.value < least {
         format!("`{key}` must be {least} or more, not {}", value.value)
     } else {
-        format!("`{key}` must be {MOST} or less, not {}", value.value)
+        format!("`{key}` must be {MAX_VALUE} or less, not {}", value.value)
     };
     out.error(value.at, message, None);
     None
@@ -104,7 +104,7 @@ fn count(key: &str, value: Option<At<i64>>, least: i64, out: &mut Diagnostics<'_
 /// A number above 0.
 fn amount(key: &str, value: Option<At<f64>>, out: &mut Diagnostics<'_>) -> Option<f64> {
     let value = value?;
-    if value.value > 0.0 && value.value <= MOST as f64 {
+    if value.value > 0.0 && value.value <= MAX_VALUE as f64 {
         return Some(value.value);
     }
     out.error(value.at, format!("`{key}` must be more than 0, not {}", value.value), None);

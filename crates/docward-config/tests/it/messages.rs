@@ -157,13 +157,13 @@ const CASES: &[(&str, &[&str])] = &[
     (
         "[rules.D008]\n[rules.unbounded-array]\n",
         &[
-            "2:8: `unbounded-array` and `D008` are one rule, which line 1 sets already; put everything under `[rules.D008]`",
+            "2:8: `unbounded-array` and `D008` are the same rule, which line 1 already sets; put everything under `[rules.D008]`",
         ],
     ),
     (
         "[rules.unbounded-array]\nmax-elements = 1\n[rules.d008]\nmax-elements = 'x'\n",
         &[
-            "3:8: `d008` and `unbounded-array` are one rule, which line 1 sets already; put everything under `[rules.D008]`",
+            "3:8: `d008` and `unbounded-array` are the same rule, which line 1 already sets; put everything under `[rules.D008]`",
             "4:16: `max-elements` of D008 must be a whole number, not a string",
         ],
     ),
@@ -192,7 +192,7 @@ const CASES: &[(&str, &[&str])] = &[
     (
         "[rules.D008]\nseverity = 'off'\nenabled = 1",
         &[
-            "2:12: `severity` cannot be `off`; `enabled = false` switches a rule off",
+            "2:12: `severity` cannot be `off`; `enabled = false` turns a rule off",
             "3:11: `enabled` must be `true` or `false`, not a whole number",
         ],
     ),
@@ -394,8 +394,8 @@ const CASES: &[(&str, &[&str])] = &[
     (
         "[[collections.shard-keys]]\nnamespace = 'a.b'\nkey = { 'a[].b' = 1, b = 'hashed', c = 'hashed', '' = 1 }",
         &[
-            "3:9: `a[].b` lies in an array, and a shard key cannot",
-            "3:40: a shard key can hash one field only",
+            "3:9: `a[].b` is in an array, which a shard key cannot contain",
+            "3:40: a shard key can have only one hashed field",
             "3:50: `` is not a path: it is empty; write it as reports do, `items[].price`",
         ],
     ),
@@ -459,7 +459,7 @@ const CASES: &[(&str, &[&str])] = &[
             "5:14: `latency-ms` must be more than 0, not 0",
             "6:18: `stale-reads-ms` must be 0 or more, not -1",
             "7:1: `[[service]]` needs `name`",
-            "10:8: a service `order` is declared already, above; the first entry counts",
+            "10:8: the service `order` is declared already, above; the first entry counts",
             "12:8: a service needs a name",
         ],
     ),
@@ -520,32 +520,32 @@ const CASES: &[(&str, &[&str])] = &[
     (
         "profile = 'neutral'\n[rules.N006]\nprefix = 'x_'\n",
         &[
-            "2:8: these settings have no effect: the profile `neutral` has N006 off; `enabled = true` switches it on (note)",
+            "2:8: these settings have no effect: the profile `neutral` turns N006 off; `enabled = true` turns it on (note)",
         ],
     ),
     ("profile = 'neutral'\n[rules.N006]\nenabled = true\nprefix = 'x_'\n", &[]),
     (
         "[[namespaces]]\nmatch = 'a.*'\nignore = ['D']\n[[namespaces]]\nmatch = 'a.b'\nselect = ['D008', 'T']\n[namespaces.rules.D009]\nenabled = true",
         &[
-            "6:19: \"T\" has no effect here: no entry so far switches it off; `select` of an entry only takes back what entries ignore (note)",
+            "6:19: \"T\" has no effect here: no earlier entry turns it off; `select` of an entry only reverts `ignore` of earlier entries (note)",
         ],
     ),
     (
         "[[namespaces]]\nmatch = 'a.*'\n[[namespaces]]\nmatch = 'b.*'\n[namespaces.rules.D008]\nenabled = true",
         &[
             "1:1: `[[namespaces]]` changes nothing; add `ignore`, `select` or `[namespaces.rules.CODE]` (note)",
-            "6:1: `enabled = true` has no effect here: no entry so far switches the rule off; leave it out, or set it under `[rules.D008]` (note)",
+            "6:1: `enabled = true` has no effect here: no earlier entry turns the rule off; remove it, or set it under `[rules.D008]` (note)",
         ],
     ),
     (
         "[rules.N013]\nallow = []",
         &[
-            "2:1: `allow` of N013 is empty and changes nothing; words are added to the rule's own list (note)",
+            "2:1: `allow` of N013 is empty and changes nothing; the words are added to the default list of the rule (note)",
         ],
     ),
     (
         "[[collections.bounded]]\nmatch = 'a.b'\npath = 'c'\nmax = 1\n[[collections.bounded]]\nmatch = 'a.b'\npath = 'c'\nmax = 2",
-        &["5:1: `c` is bounded already, above; the first entry counts (note)"],
+        &["5:1: `c` has a limit already, above; the first entry counts (note)"],
     ),
 ];
 

@@ -83,7 +83,7 @@ static EARLIEST: Threshold = threshold(
     "earliest",
     ThresholdValue::Int(631_152_000),
     "seconds since 1970",
-    "the earliest moment taken for plausible",
+    "the earliest plausible moment",
 );
 
 pub(crate) static D008: RuleMeta = rule(

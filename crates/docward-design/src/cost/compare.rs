@@ -9,13 +9,13 @@ use docward_model::{ChildGrowth, DesignModel, DesignRead, DesignWrite, Relations
 use crate::cost::access_plan::{Act, Link, ReadPlan, WritePlan};
 use crate::cost::documents::Documents;
 use crate::cost::predict::{self, Home, Packed, Predictor, View};
-use crate::decide::alternative::{Alternative, OperationCost, Way};
+use crate::decide::alternative::{Alternative, OperationCost, StorageAlternative};
 use crate::decide::decision::{Decision, way_up};
 use crate::decide::pattern::Pattern;
 use crate::decide::vote::Choice;
-use crate::declared::access::{self, comes_by_parent, followed};
 use crate::declared::field_plan::{Rank, document_bytes};
 use crate::declared::quantile;
+use crate::declared::read_direction::{self, comes_by_parent, followed};
 use crate::layout::capacity::{YEARS, crossings};
 use crate::layout::collection::CollectionPlan;
 use crate::layout::fields::{Layout, has_part_id};
@@ -119,7 +119,7 @@ impl<'m> Operations<'m> {
         let mut all: BTreeSet<usize> = parent.union(&child).copied().collect();
         // If a shared child is embedded, each parent has a copy of the child's parts too.
         let parts = match relationship.is_shared() {
-            true => access::parts(&relationship.child, &relationship.parent, |entity| {
+            true => read_direction::parts(&relationship.child, &relationship.parent, |entity| {
                 self.inside.get(entity).cloned().unwrap_or_default()
             }),
             false => BTreeSet::new(),
@@ -127,7 +127,7 @@ impl<'m> Operations<'m> {
         all.extend(parts.iter().filter_map(|part| self.writes.get(part)).flatten());
         let seen = |at: &usize| {
             let write = &self.model.writes[*at];
-            if !access::changes_part(write, &relationship.child, &parts) {
+            if !read_direction::changes_part(write, &relationship.child, &parts) {
                 return Cow::Borrowed(write);
             }
             let mut write = write.clone();
@@ -162,7 +162,7 @@ pub(crate) fn alternatives(
     let home = home(documents, relationship);
     let all = predict::all(documents, relationship, decision, false)
         .into_iter()
-        .map(|way| match packed.filter(|_| way.chosen && way.way != Way::Embed) {
+        .map(|way| match packed.filter(|_| way.chosen && way.way != StorageAlternative::Embed) {
             Some(packed) => way.in_buckets(packed),
             None => way,
         })
@@ -276,7 +276,7 @@ fn longest_list(relationship: &Relationship, way: &Predictor) -> (u64, bool) {
     let children = relationship.children.map_or(0, |children| children.max);
     let endless = matches!(relationship.growth, Some(ChildGrowth::Endless { .. }));
     match (way.way, way.link) {
-        (Way::Embed, _) | (_, Link::ChildIds) => match relationship.keep_newest {
+        (StorageAlternative::Embed, _) | (_, Link::ChildIds) => match relationship.keep_newest {
             Some(newest) => (children.min(newest), false),
             None => (children, endless),
         },
@@ -321,7 +321,7 @@ fn alternative(
     // With the outlier pattern, the largest parents have only one page in their document; overflow
     // pages hold the rest (PT-outlier.1).
     let page = decision.patterns.iter().find_map(|pattern| match pattern {
-        Pattern::Outlier { page } if way.way == Way::Embed => Some(*page),
+        Pattern::Outlier { page } if way.way == StorageAlternative::Embed => Some(*page),
         _ => None,
     });
     let most = spread.max.min(page.unwrap_or(u64::MAX));
@@ -343,7 +343,7 @@ fn alternative(
             (years, typical, p99.max(typical), max.max(p99).max(typical))
         })
         .to_vec();
-    let crossings = if way.way == Way::Embed {
+    let crossings = if way.way == StorageAlternative::Embed {
         let bytes = |children| way.parent_bytes(children, Rank::P99);
         let mut crossed = crossings(bytes, spread.p99, p99, model.as_of);
         // The list never grows beyond the elements that are kept.
@@ -372,7 +372,7 @@ fn alternative(
         let mean = if parents > 0.0 { links / parents } else { 0.0 };
         let held = way.mean_parent_bytes(mean);
         let apart = match way.way {
-            Way::Embed => 0.0,
+            StorageAlternative::Embed => 0.0,
             _ => way.apart(children).1,
         };
         // In a tree, parents and children are the same documents, so their bytes count only once.
@@ -386,7 +386,7 @@ fn alternative(
         Some((held + apart + pairs) as u64)
     });
     let index_bytes = match way.way {
-        Way::Embed if !way.needs_lookup() => Some(0),
+        StorageAlternative::Embed if !way.needs_lookup() => Some(0),
         _ => links.zip(children).map(|(links, children)| {
             let parents = parents.unwrap_or(links / spread.p50.max(1) as f64);
             way.index(parents, links / way.together(), children) as u64

@@ -69,7 +69,7 @@ impl<'m> Documents<'m> {
         let whole = RefCell::new(vec![None; model.entities.len()]);
         let documents = RefCell::new(vec![None; model.entities.len()]);
         let layout = Layout { ..*layout };
-        let roots = Arc::new(crate::declared::access::roots(model));
+        let roots = Arc::new(crate::declared::read_direction::roots(model));
         let about = RefCell::default();
         Self { layout, places, embeds, circular, whole, documents, roots, about }
     }

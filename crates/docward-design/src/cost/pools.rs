@@ -68,7 +68,7 @@ fn question(no_limit: bool, no_clients: bool) -> Question {
     let mut asked = Vec::new();
     let mut keys = Vec::new();
     if no_limit {
-        asked.push("how many connections does the deployment take");
+        asked.push("how many connections does the deployment accept");
         keys.push("`connection-limit: 3000`");
     }
     if no_clients {
@@ -78,7 +78,7 @@ fn question(no_limit: bool, no_clients: bool) -> Question {
     Question {
         about: "deployment".to_owned(),
         ask: format!("{}?", asked.join(", and ")),
-        write: format!("add {} to `deployment`, and pools are sized", keys.join(" and ")),
+        write: format!("to size pools, add {} to `deployment`", keys.join(" and ")),
     }
 }
 
@@ -109,9 +109,9 @@ impl PoolPlan {
             text::count(self.cap)
         );
         match self.cap {
-            0 => format!("{each}: not even one connection for every client fits (CN-03.1)"),
+            0 => format!("{each}: even one connection per client exceeds the budget (CN-03.1)"),
             cap if cap > LARGEST => {
-                format!("{each}, of which {LARGEST} is the usual most (CN-03.1, ALG-3, PP-1)")
+                format!("{each}, limited to the usual maximum of {LARGEST} (CN-03.1, ALG-3, PP-1)")
             }
             _ => format!("{each} (CN-03.1, ALG-3)"),
         }
@@ -133,10 +133,12 @@ impl PoolPlan {
     pub fn way(&self) -> &'static str {
         match self.plan.deployment.method {
             Method::ReplicaSet => {
-                "the limit is taken as that of each member of a replica set: a client has a pool for every member it reads from"
+                "this assumes that each member of a replica set has this limit: a client has a \
+                 pool for every member that it reads from"
             }
             _ => {
-                "clients are taken to connect through a load balancer (PF-1); with SRV or a list of mongos each mongos has a pool: divide by their number (PF-2, PF-3)"
+                "this assumes a load balancer (PF-1); with SRV or a list of mongos, a client has \
+                 a pool for each mongos: divide by their number (PF-2, PF-3)"
             }
         }
     }
@@ -203,7 +205,7 @@ mod tests {
         let plan = sized(4, 100, 90);
         assert_eq!((plan.cap, plan.max_pool()), (0, 1));
         assert_eq!(plan.plan.verdict, Verdict::OverBudget);
-        assert!(plan.formula().contains("not even one"), "{}", plan.formula());
+        assert!(plan.formula().contains("even one connection per client"), "{}", plan.formula());
         assert!(plan.warnings().any(|warning| warning.clause == "CN-03.1"));
     }
 

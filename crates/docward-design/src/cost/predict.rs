@@ -10,15 +10,15 @@ use docward_model::{BsonType, ChildGrowth, DesignModel, DesignRead, Relationship
 
 use crate::cost::access_plan::{Link, ReadPlan};
 use crate::cost::documents::{Documents, Fields};
-use crate::decide::alternative::Way;
+use crate::decide::alternative::StorageAlternative;
 use crate::decide::decision::Decision;
 use crate::decide::pattern::Pattern;
 use crate::decide::preview::Preview;
 use crate::decide::vote::Choice;
-use crate::declared::access::{self, by_parent, names_role};
 use crate::declared::dates::date_field;
 use crate::declared::field_plan::{Origin, Planned, Rank, Ranked, TREE_DEPTH, document_bytes};
 use crate::declared::naming::Naming;
+use crate::declared::read_direction::{self, by_parent, names_role};
 use crate::declared::{quantile, size};
 use crate::layout::capacity::{KeyPart, index_bytes};
 use crate::layout::fields::{Figure, Layout};
@@ -28,7 +28,7 @@ use crate::layout::plan::Design;
 #[derive(Clone, Debug, PartialEq)]
 pub struct Predictor {
     /// The alternative.
-    pub way: Way,
+    pub way: StorageAlternative,
     /// Whether it was chosen.
     pub chosen: bool,
     /// Where ids are stored, unless children are embedded.
@@ -186,15 +186,15 @@ pub(crate) fn all(
     // Previews of shared children are not measured.
     let preview = Preview::of(&decision.patterns).is_some() && !(shared && measured);
     let chosen = match chosen(decision) {
-        Way::Hybrid if !preview => Way::Reference,
+        StorageAlternative::Hybrid if !preview => StorageAlternative::Reference,
         way => way,
     };
-    let mut ways = vec![(Way::Embed, base.link)];
-    ways.extend(references.into_iter().map(|link| (Way::Reference, link)));
+    let mut ways = vec![(StorageAlternative::Embed, base.link)];
+    ways.extend(references.into_iter().map(|link| (StorageAlternative::Reference, link)));
     if preview {
-        ways.push((Way::Hybrid, base.link));
+        ways.push((StorageAlternative::Hybrid, base.link));
     }
-    let is_chosen = |way: Way, link: Link| way == chosen && link == base.link;
+    let is_chosen = |way: StorageAlternative, link: Link| way == chosen && link == base.link;
     ways.sort_by_key(|(way, link)| !is_chosen(*way, *link));
     let made = ways
         .into_iter()
@@ -262,7 +262,7 @@ impl<'a, 'm> Base<'a, 'm> {
         let found_by_child = model.reads.iter().any(|read| {
             let wanted = read.with.iter().any(|with| with.relationship == relationship.name);
             read.from == relationship.parent && names_role(read, relationship.role())
-                || wanted && !access::comes_by_parent(model, read, relationship)
+                || wanted && !read_direction::comes_by_parent(model, read, relationship)
         });
         let found_by_child = found_by_child || decision.refreshes_copies();
         let link = Link::of(relationship, decision);
@@ -282,21 +282,21 @@ impl<'a, 'm> Base<'a, 'm> {
         }
     }
 
-    fn predictor(&self, way: Way, link: Link) -> Predictor {
+    fn predictor(&self, way: StorageAlternative, link: Link) -> Predictor {
         let Self { layout, relationship, decision, .. } = self;
         let subset = Preview::of(&decision.patterns);
         let entity = layout.model.entity(&relationship.child);
         let children = decision.facts.children;
-        let preview = subset.filter(|_| way == Way::Hybrid).zip(entity).map(
+        let preview = subset.filter(|_| way == StorageAlternative::Hybrid).zip(entity).map(
             |(Preview { newest, by, fields }, child)| {
                 layout.newest(relationship, child, (newest, by, fields), children)
             },
         );
         // A design that stores counts but no newest children is a reference with counts.
         let keeps = match way {
-            Way::Embed => decision.choice == Some(Choice::Embed),
-            Way::Reference => subset.is_none(),
-            Way::Hybrid => true,
+            StorageAlternative::Embed => decision.choice == Some(Choice::Embed),
+            StorageAlternative::Reference => subset.is_none(),
+            StorageAlternative::Hybrid => true,
         };
         let computed = decision.patterns.iter().find_map(|pattern| match pattern {
             Pattern::Computed { counts, sums } if keeps => Some((*counts, sums)),
@@ -309,7 +309,7 @@ impl<'a, 'm> Base<'a, 'm> {
             .unwrap_or_default();
         let copies = decision.patterns.iter().find_map(|pattern| match pattern {
             Pattern::ExtendedReference { fields, in_parent: false, .. }
-                if way != Way::Embed && link == Link::ParentId =>
+                if way != StorageAlternative::Embed && link == Link::ParentId =>
             {
                 let name = layout.naming.parent_copy(relationship);
                 layout.copies(name, &relationship.parent, fields)
@@ -317,13 +317,15 @@ impl<'a, 'm> Base<'a, 'm> {
             _ => None,
         });
         let in_parent = decision.patterns.iter().find_map(|pattern| match pattern {
-            Pattern::ExtendedReference { fields, in_parent: true, .. } if way != Way::Embed => {
+            Pattern::ExtendedReference { fields, in_parent: true, .. }
+                if way != StorageAlternative::Embed =>
+            {
                 Some(fields)
             }
             _ => None,
         });
         let (held, pair) = match link {
-            _ if way == Way::Embed => (Vec::new(), Vec::new()),
+            _ if way == StorageAlternative::Embed => (Vec::new(), Vec::new()),
             Link::ChildIds => (layout.held(relationship, children, in_parent), Vec::new()),
             Link::Pairs => (Vec::new(), layout.pair(relationship, in_parent)),
             Link::ParentId | Link::ParentIds => (Vec::new(), Vec::new()),
@@ -346,7 +348,7 @@ impl<'a, 'm> Base<'a, 'm> {
             Link::ChildIds | Link::Pairs => 0,
         };
         // Embedded children have no id if nothing looks them up by id.
-        let nameless = way == Way::Embed
+        let nameless = way == StorageAlternative::Embed
             && !(self.measured && (relationship.is_shared() || self.looked_up))
             && !(relationship.is_shared() && self.found_by_child)
             && !layout.has_part_id(relationship);
@@ -360,7 +362,9 @@ impl<'a, 'm> Base<'a, 'm> {
         };
         let page = decision.patterns.iter().find_map(|pattern| match pattern {
             // A measurement stores all children in the parent.
-            Pattern::Outlier { page } if way == Way::Embed && !self.measured => Some(*page),
+            Pattern::Outlier { page } if way == StorageAlternative::Embed && !self.measured => {
+                Some(*page)
+            }
             _ => None,
         });
         let on_pages = page.map_or(0.0, |page| quantile::beyond(children, page));
@@ -399,7 +403,7 @@ impl<'a, 'm> Base<'a, 'm> {
             parents,
             shared: relationship.is_shared(),
             preview,
-            shows: subset.filter(|_| way == Way::Hybrid).map(|subset| Shows {
+            shows: subset.filter(|_| way == StorageAlternative::Hybrid).map(|subset| Shows {
                 newest: subset.newest,
                 by: subset.by.to_owned(),
                 fields: subset.fields.to_vec(),
@@ -433,14 +437,14 @@ impl Predictor {
     /// Returns the word for the alternative, or for the link if alternatives differ only in that.
     pub fn name(&self) -> &'static str {
         match self.way {
-            Way::Reference if self.is_shared() => self.link.name(),
+            StorageAlternative::Reference if self.is_shared() => self.link.name(),
             way => way.name(),
         }
     }
 
     /// Whether there is a junction document for each pair.
     pub fn is_paired(&self) -> bool {
-        self.way != Way::Embed && self.link == Link::Pairs
+        self.way != StorageAlternative::Embed && self.link == Link::Pairs
     }
 
     /// Whether a child has several parents.
@@ -452,7 +456,7 @@ impl Predictor {
     #[must_use]
     pub fn shared_by(mut self, parents: f64) -> Self {
         let list = |parents: f64| size::array(parents.round() as u64, 12);
-        if self.way != Way::Embed && self.link == Link::ParentIds {
+        if self.way != StorageAlternative::Embed && self.link == Link::ParentIds {
             self.sizes.own_child = self.sizes.own_child - list(self.parents) + list(parents);
         }
         self.parents = parents;
@@ -473,8 +477,10 @@ impl Predictor {
         let list =
             |name: &str, count: u64, bytes: Ranked| size::element(name, bytes.array(rank, count));
         let held = match (self.way, self.held.as_slice()) {
-            (Way::Embed, _) if !self.single => list(&self.role, children, self.sizes.child),
-            (Way::Embed, _) => {
+            (StorageAlternative::Embed, _) if !self.single => {
+                list(&self.role, children, self.sizes.child)
+            }
+            (StorageAlternative::Embed, _) => {
                 children.min(1) * size::element(&self.role, self.sizes.child.at(rank))
             }
             (_, []) => 0,
@@ -524,7 +530,8 @@ impl Predictor {
         let own = self.sizes.parent.at(Rank::Mean) as f64;
         let Some(home) = &self.home else { return parent };
         // If children store the id of their parent, the embedded parent needs an id.
-        let is_named = self.way != Way::Embed && self.link == Link::ParentId && !home.has_ids;
+        let is_named =
+            self.way != StorageAlternative::Embed && self.link == Link::ParentId && !home.has_ids;
         let id = if is_named { size::element("_id", 12) as f64 } else { 0.0 };
         home.bytes.at(Rank::Mean) as f64 + home.parents * (parent - own + id)
     }
@@ -611,7 +618,7 @@ impl Predictor {
         let links: u64 = counts.iter().sum();
         let parents = counts.iter().filter(|n| **n > 0).count() as f64;
         let apart = match (self.way, self.link) {
-            (Way::Embed, _) => 0,
+            (StorageAlternative::Embed, _) => 0,
             (_, Link::Pairs) => children * self.sizes.own_child + links * self.sizes.pair,
             _ => children * self.sizes.own_child,
         };
@@ -631,8 +638,8 @@ impl Predictor {
             std::iter::once(id(children)).chain(order).collect()
         };
         match (self.way, self.link) {
-            (Way::Embed, _) if self.needs_lookup() => index_bytes(&listed(), links),
-            (Way::Embed, _) => 0.0,
+            (StorageAlternative::Embed, _) if self.needs_lookup() => index_bytes(&listed(), links),
+            (StorageAlternative::Embed, _) => 0.0,
             (_, Link::ParentId) => {
                 let by = self.newest_by.as_ref();
                 let by = by.and_then(|by| self.child.iter().find(|field| field.name == *by));
@@ -676,11 +683,11 @@ pub(crate) struct View {
 }
 
 /// Returns the alternative that was chosen.
-pub(crate) fn chosen(decision: &Decision) -> Way {
+pub(crate) fn chosen(decision: &Decision) -> StorageAlternative {
     let subset = decision.patterns.iter().any(|p| matches!(p, Pattern::Subset { .. }));
     match (decision.choice, subset) {
-        (Some(Choice::Embed), _) => Way::Embed,
-        (_, true) => Way::Hybrid,
-        _ => Way::Reference,
+        (Some(Choice::Embed), _) => StorageAlternative::Embed,
+        (_, true) => StorageAlternative::Hybrid,
+        _ => StorageAlternative::Reference,
     }
 }

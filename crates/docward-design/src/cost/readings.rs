@@ -89,7 +89,7 @@ pub fn readings(
     naming: Naming,
     entity: &Entity,
 ) -> Result<Readings, String> {
-    let Some(series) = &entity.series else { return Err("it is no series".to_owned()) };
+    let Some(series) = &entity.series else { return Err("it is not a series".to_owned()) };
     let advice = design.entities.iter().find(|advice| advice.entity == entity.name);
     let advice = advice.ok_or_else(|| "it was not decided".to_owned())?;
     let decided = advice.patterns.iter().find_map(|pattern| match pattern {
@@ -108,10 +108,10 @@ pub fn readings(
     let (ids, inside): (Vec<Planned>, Vec<Planned>) =
         reading[1..].iter().cloned().partition(|field| is_of_series(&series.id, field));
     if ids.is_empty() {
-        return Err("no field says which series a reading belongs to".to_owned());
+        return Err("no field identifies the series of a reading".to_owned());
     }
     if !inside.iter().any(|field| field.name == series.time && field.kind == BsonType::Date) {
-        return Err(format!("`{}` is no date", series.time));
+        return Err(format!("`{}` is not a date", series.time));
     }
     let fields = layout.bucket(entity, &rule);
     let apart: Vec<Planned> = fields.iter().filter(|f| f.name != "readings").cloned().collect();

@@ -8,7 +8,7 @@ use docward_model::{BsonType, DesignRead, Relationship};
 
 use crate::cost::compare::Compared;
 use crate::cost::predict::View;
-use crate::decide::alternative::{OperationCost, Way};
+use crate::decide::alternative::{OperationCost, StorageAlternative};
 use crate::decide::decision::home;
 use crate::declared::field_plan::{Origin, Planned, Rank};
 use crate::declared::size;
@@ -169,7 +169,7 @@ pub(crate) fn reconcile_reads<'t>(
                 });
             for (way, views) in ways.iter_mut().zip(views) {
                 let (cost, view) = (&mut way.operations[one.row], views[one.row]);
-                cost.bytes = match moves && way.way == Way::Embed {
+                cost.bytes = match moves && way.way == StorageAlternative::Embed {
                     true => whole.bytes - whole.begin + cost.bytes,
                     false => whole.bytes + one.more_bytes(cost, view),
                 };

@@ -5,7 +5,7 @@
 use docward_model::{BsonType, Spread};
 
 use crate::cost::predict::Predictor;
-use crate::decide::alternative::Way;
+use crate::decide::alternative::StorageAlternative;
 use crate::declared::field_plan::{Planned, Rank, document_bytes};
 use crate::declared::{quantile, size};
 
@@ -148,7 +148,7 @@ impl Predictor {
         // The mean size that each child adds, and its variance.
         let most = if self.preview.is_some() { self.shown() } else { u64::MAX };
         let varies = match (self.way, &self.preview, self.held.as_slice()) {
-            (Way::Embed, _, _) => document(&self.child).variance(),
+            (StorageAlternative::Embed, _, _) => document(&self.child).variance(),
             (_, Some(list), _) => document(&list.fields).variance(),
             (_, None, [list]) if list.element.is_none() => document(&list.fields).variance(),
             _ => 0.0,

@@ -18,7 +18,7 @@ pub struct Crossing {
 
 /// An alternative for storing a relationship.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Way {
+pub enum StorageAlternative {
     /// All children are embedded in the parent.
     Embed,
     /// All children are separate documents.
@@ -27,7 +27,7 @@ pub enum Way {
     Hybrid,
 }
 
-impl Way {
+impl StorageAlternative {
     /// Returns the word in JSON and messages.
     pub fn name(self) -> &'static str {
         match self {
@@ -42,7 +42,7 @@ impl Way {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Alternative {
     /// The alternative.
-    pub way: Way,
+    pub way: StorageAlternative,
     /// The name. If ids can be stored in several places, it says where.
     pub name: &'static str,
     /// Whether it was chosen.

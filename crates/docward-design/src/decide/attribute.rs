@@ -14,7 +14,7 @@ pub(crate) fn listed(model: &DesignModel, entity: &Entity) -> (Vec<String>, Vec<
     let (mut fields, mut remarks) = (Vec::new(), Vec::new());
     for field in entity.attributes.iter().filter_map(|name| entity.field(name)) {
         match needed(model, entity, field) {
-            Some(why) => remarks.push(format!("`{}` is no attribute: {why}", field.name)),
+            Some(why) => remarks.push(format!("`{}` is not an attribute: {why}", field.name)),
             None => fields.push(field.name.clone()),
         }
     }
@@ -22,7 +22,7 @@ pub(crate) fn listed(model: &DesignModel, entity: &Entity) -> (Vec<String>, Vec<
         return (fields, remarks);
     }
     if !entity.attributes.is_empty() {
-        remarks.push("fewer than three fields alike are indexed one by one".to_owned());
+        remarks.push("fewer than three similar fields get separate indexes".to_owned());
     }
     (Vec::new(), remarks)
 }
@@ -35,16 +35,16 @@ fn needed(model: &DesignModel, entity: &Entity, field: &EntityField) -> Option<S
         return Some("it is unique".to_owned());
     }
     if !entity.variants.is_empty() && discriminator(entity) == *name {
-        return Some("it tells the kinds apart".to_owned());
+        return Some("it distinguishes the kinds".to_owned());
     }
     if entity.variants.iter().any(|variant| variant.fields.iter().any(|f| f.name == *name)) {
-        return Some("one of the kinds has a field of this name too".to_owned());
+        return Some("one of the kinds has a field of the same name".to_owned());
     }
     if entity.series.as_ref().is_some_and(|s| s.time == *name || s.id.contains(name)) {
-        return Some("it is of the series".to_owned());
+        return Some("it is part of the series".to_owned());
     }
     if model.deployment.zones.as_ref().is_some_and(|(zone, _)| zone == name) {
-        return Some("it says where documents live".to_owned());
+        return Some("it determines where documents are stored".to_owned());
     }
     let touching = |relationship: &str| {
         model
@@ -61,7 +61,7 @@ fn needed(model: &DesignModel, entity: &Entity, field: &EntityField) -> Option<S
         }
         for with in read.with.iter().filter(|with| touching(&with.relationship).is_some()) {
             if with.fields.contains(name) {
-                return Some(format!("`{}` wants it by its name, beside others", read.name));
+                return Some(format!("`{}` reads it by name, together with others", read.name));
             }
             if with.newest.as_ref().is_some_and(|(_, by)| by.as_ref() == Some(name)) {
                 return Some(format!("`{}` finds the newest by it", read.name));
@@ -70,5 +70,9 @@ fn needed(model: &DesignModel, entity: &Entity, field: &EntityField) -> Option<S
     }
     let ages = entity.lifecycle.is_some_and(|l| l.kept_days.is_some() || l.cold_days.is_some())
         || model.relationships.iter().any(|r| r.child == entity.name && r.keep_newest.is_some());
-    (field.kind == BsonType::Date && ages).then(|| "documents go by their dates".to_owned())
+    (field.kind == BsonType::Date && ages).then(|| {
+        "it is the expiry date of the \
+     documents"
+            .to_owned()
+    })
 }

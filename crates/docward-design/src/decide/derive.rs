@@ -8,7 +8,7 @@ use docward_model::{
 };
 
 use crate::decide::facts::{Bounds, Facts, Growth, Kind};
-use crate::declared::access::{self, changes_part, followed, total};
+use crate::declared::read_direction::{self, changes_part, followed, total};
 
 /// What is known about a relationship.
 #[derive(Clone, Debug, PartialEq)]
@@ -57,14 +57,17 @@ pub fn questions(model: &DesignModel, entity: &Entity) -> Vec<Question> {
     }
     let Some(life) = entity.lifecycle else {
         ask(
-            format!("how does `{name}` live: how many come, are they ever deleted?"),
+            format!(
+                "what is the lifecycle of `{name}`: how many are added, are they ever \
+             deleted?"
+            ),
             format!("add `lifecycle: {{growth: 600k/month, kept: forever}}` to entity `{name}`"),
         );
         return open;
     };
     if life.growth_open {
         ask(
-            format!("how many of `{name}` come?"),
+            format!("how many new `{name}` are there?"),
             format!("add `growth: 600k/month`, or `growth: 0`, to `lifecycle` of entity `{name}`"),
         );
     }
@@ -93,7 +96,7 @@ pub fn known(model: &DesignModel, relationship: &Relationship, bounds: &Bounds) 
     };
     if relationship.children.is_none() {
         ask(
-            format!("how many `{}` has one `{}`?", relationship.role(), relationship.parent),
+            format!("how many `{}` does one `{}` have?", relationship.role(), relationship.parent),
             "add `children: {p50: 3, p95: 10, p99: 20, max: 80}`, or `children: 1`",
         );
     }
@@ -106,7 +109,7 @@ pub fn known(model: &DesignModel, relationship: &Relationship, bounds: &Bounds) 
         None => {
             ask(
                 format!(
-                    "is there an end to the `{}` of one `{}`?",
+                    "is the number of `{}` per `{}` bounded?",
                     relationship.role(),
                     relationship.parent
                 ),
@@ -174,7 +177,7 @@ struct Access {
 fn wanted(with: &With, relationship: &Relationship, children: Spread) -> f64 {
     match &with.newest {
         Some((newest, _))
-            if *newest < children.p50 && !access::shows_current(relationship, with) =>
+            if *newest < children.p50 && !read_direction::shows_current(relationship, with) =>
         {
             *newest as f64 / children.p50 as f64
         }

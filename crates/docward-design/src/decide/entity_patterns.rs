@@ -6,7 +6,7 @@ use crate::decide::attribute;
 use crate::decide::derive::Question;
 use crate::decide::pattern::{Bucket, Made, Pattern, Window};
 use crate::declared::field_plan::discriminator;
-use crate::declared::{access, dates, size};
+use crate::declared::{dates, read_direction, size};
 
 /// Returns the patterns of a single entity.
 pub(crate) fn of_entity(model: &DesignModel, entity: &Entity, bytes: u64) -> Made {
@@ -32,14 +32,18 @@ pub(crate) fn of_entity(model: &DesignModel, entity: &Entity, bytes: u64) -> Mad
     }) {
         if is_native {
             made.remarks.push(
-                "the server packs readings of a time series, and taking single ones out (7.0 and newer can) unpacks them: what has grown cold stays where it is, and there is no archive".to_owned(),
+                "the server compresses readings of a time series, and deleting single ones \
+                 (possible since 7.0) decompresses them: there is no archive for cold \
+                 readings"
+                    .to_owned(),
             );
         } else if is_bucket || dates::dated(entity).is_some() {
             made.patterns.push(Pattern::Archive { days: cold.max(1.0) as u64 });
             let guessed = dates::dated(entity).filter(|_| dates::coming(entity).is_none());
             if let Some(date) = guessed.filter(|_| !is_bucket) {
                 made.remarks.push(format!(
-                    "no date field says when it came (as `createTime` would), so what is cold is told by `{date}`, the first that may say how old it is: declare the right one before it, where it is another"
+                    "no date field such as `createTime` shows its age, so the archive uses \
+                     `{date}`, the first date field: if another field is right, declare it first"
                 ));
             }
         }
@@ -47,7 +51,9 @@ pub(crate) fn of_entity(model: &DesignModel, entity: &Entity, bytes: u64) -> Mad
     if entity.keeps_versions {
         if is_native || is_bucket {
             made.remarks.push(
-                "readings are many to a document, which has one version: no old versions are kept, and a wrong reading is corrected by another beside it".to_owned(),
+                "one document has many readings but one version, so there are no old versions: \
+                 correct a wrong reading with a new one"
+                    .to_owned(),
             );
         } else {
             made.patterns.push(Pattern::DocumentVersioning);
@@ -55,10 +61,8 @@ pub(crate) fn of_entity(model: &DesignModel, entity: &Entity, bytes: u64) -> Mad
     }
     if let Some(current) = entity.shape_version {
         if entity.series.is_some() {
-            made.remarks.push(
-                "readings of several shapes are told apart by their time, not by a version"
-                    .to_owned(),
-            );
+            made.remarks
+                .push("the time of a reading determines its shape, not a version".to_owned());
         } else {
             made.patterns.push(Pattern::SchemaVersioning { current });
         }
@@ -72,7 +76,7 @@ impl Made {
     fn series(&mut self, model: &DesignModel, entity: &Entity, bytes: u64) {
         let Some(series) = &entity.series else { return };
         let sum = |keep: &dyn Fn(&docward_model::DesignWrite) -> bool| -> f64 {
-            access::total(model.writes.iter().filter(|w| keep(w)))
+            read_direction::total(model.writes.iter().filter(|w| keep(w)))
         };
         let updates = sum(&|w| w.updates.contains(&entity.name));
         let inserts = sum(&|w| w.inserts.contains(&entity.name));
@@ -82,7 +86,8 @@ impl Made {
         // The declaration answers the question (GC-30).
         if let Some(field) = entity.fields.iter().find(|field| field.unique) {
             self.remarks.push(format!(
-                "`{}` is unique, which neither a time series nor a list in a bucket can hold: readings are documents of their own (GC-30)",
+                "`{}` is unique, which neither a time series nor a list in a bucket can enforce: \
+                 readings are separate documents (GC-30)",
                 field.name
             ));
             return;
@@ -92,7 +97,8 @@ impl Made {
             (Some(_), None) => Some(true),
             (Some(write), Some(false)) if native && !changes => {
                 self.remarks.push(format!(
-                    "`{}` changes readings: a time series takes updates of its meta field alone, so insert a corrected reading beside the wrong one (GC-30)",
+                    "`{}` changes readings: a time series allows only updates of its meta field, \
+                     so insert a corrected reading (GC-30)",
                     write.name
                 ));
                 Some(false)
@@ -115,13 +121,17 @@ impl Made {
                     return;
                 }
                 Some(true) => self.remarks.push(
-                    "a time series has no validators, change streams, unique indexes or free updates, and one of them is needed (GC-30)".to_owned(),
+                    "the model needs validators, change streams, unique indexes or arbitrary \
+                     updates, which a time series does not support (GC-30)"
+                        .to_owned(),
                 ),
                 None => {
                     self.questions.push(Question {
                         about: entity.name.clone(),
                         ask: format!(
-                            "does `{}` need change streams, validators, unique indexes, or updates of single readings? A time series has none of them (GC-30)",
+                            "does `{}` need change streams, validators, unique indexes, or \
+                             updates of single readings? A time series supports none of them \
+                             (GC-30)",
                             entity.name
                         ),
                         write: format!(
@@ -135,23 +145,28 @@ impl Made {
         } else if !native {
             let (major, minor) = model.deployment.server;
             self.remarks
-                .push(format!("time series begin with 5.0, and the server is {major}.{minor}"));
+                .push(format!("time series need MongoDB 5.0, and the server is {major}.{minor}"));
         }
         if native && changes {
-            self.remarks
-                .push("readings are updated, which a time series hardly allows (ALG-8)".to_owned());
+            self.remarks.push(
+                "readings are updated, which a time series supports only in part \
+                 (ALG-8)"
+                    .to_owned(),
+            );
         }
         let bucket = bucket(series, bytes);
         if bucket.most < 2 {
             self.remarks.push(
-                "a bucket would hold one reading, so readings are documents of their own (PT-bucket.1)"
+                "a bucket would have one reading, so readings are separate documents (PT-bucket.1)"
                     .to_owned(),
             );
             return;
         }
         if let Some(write) = model.writes.iter().find(|w| w.deletes.contains(&entity.name)) {
             self.remarks.push(format!(
-                "`{}` deletes single readings, and no function does: a full bucket would be open again, beside the one that is (GC-37). Have it change the reading to one that does not count, or let readings go with their bucket (`kept`)",
+                "`{}` deletes single readings, but no function can: a full bucket would become a \
+                 second open bucket (GC-37). Mark the reading as invalid instead, or let the \
+                 whole bucket expire (`kept`)",
                 write.name
             ));
         }

@@ -113,7 +113,7 @@ pub fn turns(facts: &Facts, bounds: &Bounds, around: &Around) -> Vec<Turn> {
         ..facts.clone()
     };
     let spread = facts.child_p99 > facts.child_bytes + facts.child_bytes / 10;
-    let mean = if spread { ", at the mean and large ones in proportion" } else { "" };
+    let mean = if spread { ", on average, and proportionally more for large ones" } else { "" };
     let largest = 16 * 1024 * 1024;
     let small = |n: u64| bytes(n).children_bytes() <= bounds.small_bytes;
     let safe = |n: u64| bytes(n).projected() <= bounds.safe_bytes;
@@ -160,12 +160,12 @@ pub fn turns(facts: &Facts, bounds: &Bounds, around: &Around) -> Vec<Turn> {
         queried_alone: facts.queried_alone.map(|alone| alone.min(1.0 - value)),
         ..facts.clone()
     });
-    share(facts.queried_alone, "reads want the child alone", &|value| Facts {
+    share(facts.queried_alone, "reads need only the child", &|value| Facts {
         queried_alone: Some(value),
         co_read: facts.co_read.map(|both| both.min(1.0 - value)),
         ..facts.clone()
     });
-    share(facts.child_only_update, "updates change the child alone", &|value| Facts {
+    share(facts.child_only_update, "updates change only the child", &|value| Facts {
         child_only_update: Some(value),
         ..facts.clone()
     });
@@ -180,10 +180,10 @@ pub fn turns(facts: &Facts, bounds: &Bounds, around: &Around) -> Vec<Turn> {
         // A single child stays a single child, whatever the growth.
         _ if matches!(facts.kind, Kind::OneToOne | Kind::ManyToOne) => {}
         Growth::Endless if turned(&Facts { growth: Growth::Bounded, ..facts.clone() }) => {
-            say("there is an end to the children of one parent".to_owned(), None);
+            say("the number of children per parent is bounded".to_owned(), None);
         }
         Growth::Bounded if turned(&Facts { growth: Growth::Endless, ..facts.clone() }) => {
-            say("there is no end to the children of one parent".to_owned(), None);
+            say("the number of children per parent is unbounded".to_owned(), None);
         }
         _ => {}
     }

@@ -6,9 +6,9 @@ use docward_model::{DesignModel, Entity, Relationship, With, text};
 use crate::decide::derive::Question;
 use crate::decide::facts::{Bounds, Facts};
 use crate::decide::pattern::{Made, Pattern};
-use crate::declared::access::{self, arrivals};
 use crate::declared::dates::date_field;
 use crate::declared::field_plan::{Rank, declared, document_bytes, previewed};
+use crate::declared::read_direction::{self, arrivals};
 use crate::declared::size;
 use crate::model_file::quantity::often;
 
@@ -131,10 +131,11 @@ impl Made {
         let too_long = pages.iter().filter(|page| page.newest > most(page));
         if let Some(page) = too_long.max_by_key(|page| page.newest) {
             self.remarks.push(format!(
-                "the newest {} are more than a preview may hold, which is {}: whoever wants so many reads `{}` (GC-06, DM-08.1)",
+                "the newest {} are more than a preview can contain ({}): such pages read `{}` \
+                 (GC-06, DM-08.1)",
                 text::count(page.newest),
                 match most(page) {
-                    0 => "none, as one alone makes the parent too large".to_owned(),
+                    0 => "none, because even one makes the parent too large".to_owned(),
                     most => text::count(most),
                 },
                 relationship.child
@@ -153,7 +154,8 @@ impl Made {
         {
             let page = pages.remove(least);
             self.remarks.push(format!(
-                "what pages show together is more than a preview may hold: the one of the newest {} reads `{}` (GC-06, DM-08.1)",
+                "pages together show more than a preview can contain: the page of the newest {} \
+                 reads `{}` (GC-06, DM-08.1)",
                 text::count(page.newest),
                 relationship.child
             ));
@@ -170,7 +172,8 @@ impl Made {
         }
         if let Some(other) = others.iter().find_map(|page| page.by.as_ref()) {
             self.remarks.push(format!(
-                "a preview has one order, which is that of `{by}`: pages in the order of `{other}` read `{}` (PT-subset.1)",
+                "a preview has one order, by `{by}`: pages sorted by `{other}` read `{}` \
+                 (PT-subset.1)",
                 relationship.child
             ));
         }
@@ -186,8 +189,8 @@ impl Made {
     ) -> Vec<Shown> {
         let mut shown = Vec::new();
         let mut current: Vec<String> = Vec::new();
-        for read in access::along(model, relationship) {
-            if !access::comes_by_parent(model, read, relationship) {
+        for read in read_direction::along(model, relationship) {
+            if !read_direction::comes_by_parent(model, read, relationship) {
                 continue;
             }
             for with in read.with.iter().filter(|with| with.relationship == relationship.name) {
@@ -216,7 +219,7 @@ impl Made {
     fn say_current(&mut self, relationship: &Relationship, fields: &[String]) {
         let number = fields.len() as u64;
         self.remarks.push(format!(
-            "{} must be current, so {} in no preview: pages that show {} read `{}` (ER-F.5)",
+            "{} must be current, so {} not in a preview: pages that show {} read `{}` (ER-F.5)",
             text::list(fields, 3),
             text::form(number, "it is", "they are"),
             text::form(number, "it", "them"),

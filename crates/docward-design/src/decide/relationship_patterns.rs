@@ -9,7 +9,7 @@ use crate::decide::decision::Decision;
 use crate::decide::facts::{Bounds, Facts, Growth, Kind};
 use crate::decide::pattern::{Made, Pattern};
 use crate::decide::vote::{Choice, Ruling, is_outlier};
-use crate::declared::access::{self, COPIED, is_tree};
+use crate::declared::read_direction::{self, COPIED, is_tree};
 use crate::declared::{quantile, size};
 use crate::model_file::quantity::often;
 
@@ -73,7 +73,9 @@ pub(crate) fn of_relationship(
         });
         if summed {
             made.remarks.push(
-                "counts and sums of readings are worked out over a period when they are read, not kept in the parent".to_owned(),
+                "counts and sums of readings are computed for a period when they are read, and \
+                 not kept in the parent"
+                    .to_owned(),
             );
         }
     } else {
@@ -118,7 +120,7 @@ pub(crate) fn holder(
             // parent does not provide it.
             let leads_up = model.reads.iter().any(|read| {
                 read.with.iter().any(|with| with.relationship == relationship.name)
-                    && !access::comes_by_parent(model, read, relationship)
+                    && !read_direction::comes_by_parent(model, read, relationship)
             });
             let by_child = asked_by_parent || leads_up;
             // A bounded list of ids would have to refuse new ids. Children that store the parent's
@@ -157,8 +159,8 @@ pub(crate) fn is_listed_in_child(model: &DesignModel, r: &Relationship, facts: &
         let asks = read.from == r.child && read.filter.iter().any(names);
         by_child += if asks { read.per_second } else { 0.0 };
     }
-    for read in access::along(model, r) {
-        match access::comes_by_parent(model, read, r) {
+    for read in read_direction::along(model, r) {
+        match read_direction::comes_by_parent(model, read, r) {
             true => by_parent += read.per_second,
             false => by_child += read.per_second,
         }
@@ -175,13 +177,13 @@ impl Made {
         let fetching = |read: &&DesignRead| {
             let mut along = read.with.iter().filter(|w| w.relationship == relationship.name);
             along.any(|with| (1..=COPIED).contains(&with.fields.len()))
-                && !access::comes_by_parent(model, read, relationship)
+                && !read_direction::comes_by_parent(model, read, relationship)
         };
         let reads: Vec<&str> =
             model.reads.iter().filter(fetching).map(|read| read.name.as_str()).collect();
         if !reads.is_empty() {
             self.remarks.push(format!(
-                "a list of ids has no room for copies, so {} {} of `{}` each time (PT-extref.1)",
+                "a list of ids cannot have copies, so {} {} of `{}` each time (PT-extref.1)",
                 docward_model::text::list(&reads, 3),
                 if reads.len() == 1 { "fetches documents" } else { "fetch documents" },
                 relationship.parent
@@ -213,7 +215,8 @@ impl Made {
             .iter()
             .filter(|read| read.with.iter().any(|with| with.relationship == relationship.name))
             .filter(|read| {
-                source == reader || access::comes_by_parent(model, read, relationship) == in_parent
+                source == reader
+                    || read_direction::comes_by_parent(model, read, relationship) == in_parent
             });
         for read in looking.clone() {
             for with in read.with.iter().filter(|with| with.relationship == relationship.name) {
@@ -250,7 +253,8 @@ impl Made {
         if model.entity(reader).is_some_and(of_series) && !fields.is_empty() {
             let names: Vec<&str> = fields.iter().map(String::as_str).collect();
             self.remarks.push(format!(
-                "{} of `{source}` {} the same for all readings of a series: read once beside them, not copied into each (PT-bucket.1, GC-30)",
+                "{} of `{source}` {} the same for all readings of a series: read once, not copied \
+                 into each reading (PT-bucket.1, GC-30)",
                 docward_model::text::list(&names, 3),
                 if names.len() == 1 { "is" } else { "are" }
             ));
@@ -258,7 +262,8 @@ impl Made {
         }
         if fields.len() > COPIED {
             self.remarks.push(format!(
-                "{} fields of `{source}` are wanted; more than {COPIED} are no longer a short copy (PT-extref.1)",
+                "reads need {} fields of `{source}`; more than {COPIED} are too many to copy \
+                 (PT-extref.1)",
                 fields.len()
             ));
             return;
@@ -291,7 +296,9 @@ impl Made {
         // reads that copies save.
         if changes * holders > spared {
             self.remarks.push(format!(
-                "copies of {} that follow every change cost more writes ({} each time) than they spare reads: let them stay as they were, or say `must-be-current: [{}]` and read from `{source}` (PT-extref.2)",
+                "copies of {} that follow every change cost more writes ({} each time) than they \
+                 save reads: keep the original values, or declare `must-be-current: [{}]` and \
+                 read from `{source}` (PT-extref.2)",
                 docward_model::text::list(&changing, 3),
                 docward_model::text::plural(holders.round() as u64, "document"),
                 changing.join(", ")
@@ -355,7 +362,9 @@ impl Made {
         if reading < REPEATED * (arriving - along) {
             if counted {
                 self.remarks.push(
-                    "embedded children are counted by `$size` of the list, and of the pages of those few parents that have some".to_owned(),
+                    "embedded children are counted by `$size` of the list, and of the pages of \
+                     the few parents with pages"
+                        .to_owned(),
                 );
             }
             let counts = repeated.iter().any(counting);
@@ -376,7 +385,8 @@ impl Made {
                 ("sum", summed.map(|read| read.per_second).sum())
             };
             self.remarks.push(format!(
-                "the {what} is read {} and changes {}: below {REPEATED}:1 it is not worth keeping (GC-47)",
+                "the {what} is read {} and changes {}: below {REPEATED}:1, it is not worth \
+                 storing (GC-47)",
                 often(reading),
                 often(arriving)
             ));
@@ -384,7 +394,8 @@ impl Made {
                 && repeated.iter().all(|read| read.tolerates_stale || !summing(read))
             {
                 self.remarks.push(format!(
-                    "a sum that may be out of date can be worked out by a job now and then, into a field of `{}` that you declare beside the time it was made (PT-computed.2)",
+                    "a job can regularly compute a sum that may be out of date, into declared \
+                     fields of `{}` for the sum and its time (PT-computed.2)",
                     relationship.parent
                 ));
             }
@@ -415,7 +426,7 @@ pub(crate) fn alone(model: &DesignModel, decision: &mut Decision) {
     }
     decision.patterns.retain(is_worth);
     decision.remarks.push(format!(
-        "count and sums are read {}, and change too often to be written for that alone (GC-47)",
+        "count and sums are read {}, but change too often to be stored (GC-47)",
         often(reading)
     ));
 }
@@ -430,8 +441,8 @@ pub(crate) fn drop_needless_copies(model: &DesignModel, decision: &mut Decision)
     let mut without = decision.clone();
     without.patterns.retain(|pattern| !copies(pattern));
     let Some(relationship) = model.relationship(&decision.relationship) else { return };
-    let by_parent = |read: &&DesignRead| access::comes_by_parent(model, read, relationship);
-    let mut along = access::along(model, relationship)
+    let by_parent = |read: &&DesignRead| read_direction::comes_by_parent(model, read, relationship);
+    let mut along = read_direction::along(model, relationship)
         .filter(by_parent)
         .flat_map(|read| &read.with)
         .filter(|with| with.relationship == decision.relationship);
@@ -444,7 +455,7 @@ pub(crate) fn drop_needless_copies(model: &DesignModel, decision: &mut Decision)
 /// changes.
 pub(crate) fn changes(model: &DesignModel, entity: &str, sums: &[String]) -> f64 {
     let names = |list: &[String]| list.iter().any(|name| name == entity);
-    access::total(model.writes.iter().filter(|write| {
+    read_direction::total(model.writes.iter().filter(|write| {
         let mut sets = write.sets.iter().filter(|(of, _)| of == entity).peekable();
         // An update without declared fields may change any field.
         let sets = sets.peek().is_none() || sets.any(|(_, field)| sums.contains(field));

@@ -154,7 +154,7 @@ fn bound(facts: &Facts, bounds: &Bounds) -> u64 {
 /// Whether a few parents have far more children than the others. PT-outlier.1 requires 1,000 or
 /// more, and ten times the 99th percentile.
 pub fn is_outlier(p99: u64, max: u64, bounds: &Bounds) -> bool {
-    p99 < bounds.many && max >= bounds.many && max >= p99.saturating_mul(10)
+    bounds.overflow_pages && p99 < bounds.many && max >= bounds.many && max >= p99.saturating_mul(10)
 }
 
 /// Returns every row of the tables.
@@ -220,7 +220,12 @@ impl Rows {
         let most = bound(facts, bounds);
         let counted = self.words(|| text::count(most));
         if most < bounds.few && facts.growth.is_endless() {
-            let because = self.words(|| format!("{counted} per parent at p99, and ever more"));
+            let because = self.words(|| {
+                format!(
+                    "{counted} per parent at p99, and growing without \
+             limit"
+                )
+            });
             self.say(
                 RowId::Cardinality,
                 &["ER-F.6", "ER-M.3", "DM-07.5"],
@@ -259,11 +264,7 @@ impl Rows {
         }
         let bound = if most > facts.children.p99 { "at most" } else { "at p99" };
         let because = self.words(|| {
-            format!(
-                "{} per parent {bound}; {} are too many",
-                text::count(most),
-                text::count(bounds.many)
-            )
+            format!("{} per parent {bound} (limit {})", text::count(most), text::count(bounds.many))
         });
         self.say(RowId::Cardinality, rows, Vote::Veto, because);
     }
@@ -292,7 +293,7 @@ impl Rows {
                 RowId::Cardinality,
                 &["ER-T.2", "ER-T.3"],
                 Vote::Open,
-                "who reads them is not known",
+                "their reads are unknown",
             ),
         }
         if atomic == Some(true) {
@@ -300,7 +301,7 @@ impl Rows {
                 RowId::Cardinality,
                 &["ER-T.4"],
                 Vote::Embed,
-                "parent and children change together or not at all",
+                "parent and children must change atomically",
             );
         }
     }
@@ -308,7 +309,7 @@ impl Rows {
     fn growth(&mut self, facts: &Facts) {
         match &facts.growth {
             Growth::Endless => {
-                let because = "one parent gets ever more of them, so the list has no end";
+                let because = "the number per parent grows without limit, so the list is unbounded";
                 let rows: &[&str] = match facts.kind {
                     Kind::ManyToMany => &["DM-08.2", "CK-8", "ER-T.6"],
                     _ => &["DM-08.2", "CK-8", "ER-T.5"],
@@ -318,7 +319,7 @@ impl Rows {
             Growth::CutLate(newest) => {
                 let because = self.words(|| {
                     format!(
-                        "the newest {} are kept, more than a list may hold",
+                        "the newest {} are kept, which is more than a list can contain",
                         text::count(*newest)
                     )
                 });
@@ -363,7 +364,7 @@ impl Rows {
                 RowId::CoRead,
                 rows,
                 Vote::Open,
-                "whether both are read together is not known",
+                "it is unknown whether both are read together",
             ),
             Some(share) => {
                 let vote = if share >= bounds.mostly {
@@ -383,18 +384,18 @@ impl Rows {
                 RowId::QueriedAlone,
                 &["ER-M.7"],
                 Vote::Open,
-                "whether it is asked for alone is not known",
+                "it is unknown whether it is read without its parent",
             ),
             Some(share) if share > 0.0 => {
-                let because = self
-                    .words(|| format!("asked for without its parent in {}", text::percent(share)));
+                let because =
+                    self.words(|| format!("read without its parent in {}", text::percent(share)));
                 self.say(RowId::QueriedAlone, &["ER-M.7"], Vote::Reference, because);
             }
             Some(_) => self.say(
                 RowId::QueriedAlone,
                 &["ER-M.7"],
                 Vote::Embed,
-                "never asked for without its parent",
+                "never read without its parent",
             ),
         }
     }
@@ -406,16 +407,11 @@ impl Rows {
                     RowId::CoUpdate,
                     &["ER-M.2"],
                     Vote::Open,
-                    "whether both are written together is not known",
+                    "it is unknown whether both are written together",
                 );
             }
             (_, _, Some(true)) => {
-                self.say(
-                    RowId::CoUpdate,
-                    &["ER-M.2"],
-                    Vote::Embed,
-                    "written together, all or nothing",
-                );
+                self.say(RowId::CoUpdate, &["ER-M.2"], Vote::Embed, "written together atomically");
             }
             (Some(share), _, _) if share >= bounds.mostly => {
                 let because =
@@ -424,7 +420,7 @@ impl Rows {
             }
             (_, Some(share), _) if share > bounds.often => {
                 let because = self.words(|| {
-                    format!("{} of the updates change children alone", text::percent(share))
+                    format!("{} of the updates change only children", text::percent(share))
                 });
                 self.say(RowId::CoUpdate, &["ER-M.2"], Vote::Reference, because);
             }
@@ -441,7 +437,7 @@ impl Rows {
                 RowId::ChildUpdates,
                 rows,
                 Vote::Open,
-                "how often children change alone is not known",
+                "it is unknown how often only children change",
             ),
             Some(share) => {
                 let vote = if share >= bounds.often {
@@ -452,14 +448,14 @@ impl Rows {
                     Vote::Abstain
                 };
                 let because = self.words(|| {
-                    format!("{} of the updates change children alone", text::percent(share))
+                    format!("{} of the updates change only children", text::percent(share))
                 });
                 self.say(RowId::ChildUpdates, rows, vote, because);
             }
         }
         match facts.atomic {
             Some(true) => {
-                let because = "one document is changed as a whole at no cost";
+                let because = "a single document is always updated atomically";
                 self.say(RowId::Atomicity, &["ER-F.4", "DP-3"], Vote::Embed, because);
             }
             Some(false) => self.say(
@@ -472,7 +468,7 @@ impl Rows {
                 RowId::Atomicity,
                 &["ER-T.4", "ER-F.4"],
                 Vote::Open,
-                "whether they must change together",
+                "it is unknown whether they must change together",
             ),
         }
     }
@@ -489,7 +485,7 @@ impl Rows {
                     RowId::Currency,
                     &["ER-F.5"],
                     Vote::Veto,
-                    "copies would be out of date, and must not be",
+                    "copies would be out of date, which is not allowed",
                 );
             }
             (Some(true), None) => {
@@ -497,7 +493,7 @@ impl Rows {
                     RowId::Currency,
                     &["ER-F.5"],
                     Vote::Abstain,
-                    "embedded it is the only copy, and current",
+                    "if embedded, it is the only copy and always current",
                 );
             }
             (Some(false), Some(_)) => {
@@ -514,7 +510,7 @@ fn gate(facts: &Facts, bounds: &Bounds, rows: &[Row]) -> (Choice, &'static [&'st
         return (Choice::Reference, row.rows, format!("vetoed: {}", row.because));
     }
     if matches!(facts.growth, Growth::LooksEndless(_)) {
-        return (Choice::Reference, &["DM-08.2"], "there is probably no end to them".to_owned());
+        return (Choice::Reference, &["DM-08.2"], "their number is probably unbounded".to_owned());
     }
     let alone = facts.queried_alone.unwrap_or(0.0);
     match facts.kind {
@@ -530,7 +526,7 @@ fn gate(facts: &Facts, bounds: &Bounds, rows: &[Row]) -> (Choice, &'static [&'st
                 let how = if alone > 0.0 || changes {
                     "shared, and read or changed on its own"
                 } else {
-                    "shared, and nobody said that it is never asked for alone"
+                    "shared, and not declared as never read alone"
                 };
                 return (Choice::Reference, rows, how.to_owned());
             }
@@ -547,11 +543,14 @@ fn gate(facts: &Facts, bounds: &Bounds, rows: &[Row]) -> (Choice, &'static [&'st
             }
             if few {
                 return if alone > bounds.often {
-                    let how =
-                        format!("few, but {} of the reads want it alone", text::percent(alone));
+                    let how = format!(
+                        "few, but {} of the reads need only the \
+                         child",
+                        text::percent(alone)
+                    );
                     (Choice::Reference, &["ER-M.7", "DM-07.2"], how)
                 } else {
-                    let how = format!("fewer than {} for a parent", bounds.few);
+                    let how = format!("fewer than {} per parent", bounds.few);
                     (Choice::Embed, &["ER-T.1", "LM-7"], how)
                 };
             }
@@ -571,7 +570,7 @@ fn gate(facts: &Facts, bounds: &Bounds, rows: &[Row]) -> (Choice, &'static [&'st
     if reference > embed {
         (Choice::Reference, &["ER-X.1"], how)
     } else if reference == embed {
-        (Choice::Embed, &["DM-07.1"], format!("{how}; a tie means embed"))
+        (Choice::Embed, &["DM-07.1"], format!("{how}; in a tie, embed"))
     } else {
         (Choice::Embed, &["ER-X.1"], how)
     }

@@ -72,7 +72,7 @@ impl Origin {
             Self::Copy(path) => format!("copy of `{path}`"),
             Self::Embedded(name) => format!("`{name}`, embedded"),
             Self::Preview(name) => format!("newest of `{name}`"),
-            Self::Computed(name) => format!("kept for `{name}`"),
+            Self::Computed(name) => format!("summary of `{name}`"),
             Self::Pattern(name) => format!("{name} pattern"),
         })
     }

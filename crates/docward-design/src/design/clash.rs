@@ -52,14 +52,12 @@ fn collections(model: &DesignModel, design: &Design) -> Vec<Fault> {
         found.push(Fault {
             location,
             message: format!(
-                "{} and {} would both be the collection `{}`",
+                "{} and {} would both use the collection `{}`",
                 what(before),
                 what(collection),
                 collection.name
             ),
-            hint: Some(
-                "set `collection:` of an entity, or call one of them differently".to_owned(),
-            ),
+            hint: Some("set `collection:` of an entity, or rename one of them".to_owned()),
         });
     }
     found
@@ -106,7 +104,7 @@ fn fields(entity: &Entity, wanted: &[Planned]) -> Vec<Fault> {
                 meaning(&before.origin),
                 meaning(&field.origin)
             ),
-            hint: Some("call one of them differently".to_owned()),
+            hint: Some("rename one of them".to_owned()),
         });
     }
     found
@@ -124,11 +122,13 @@ fn ids(layout: &Layout<'_>) -> Vec<Fault> {
             found.push(Fault {
                 location: relationship.place.clone(),
                 message: format!(
-                    "`{before}` and `{}` are two trees of `{}`, and its documents have the way up in one",
+                    "`{before}` and `{}` are two trees of `{}`, but its documents can have the \
+                     ancestors of only one",
                     relationship.name, relationship.parent
                 ),
                 hint: Some(format!(
-                    "declare the other by an entity of its own, such as `{}Link`, with the ids of both ends",
+                    "declare the other as a separate entity, such as `{}Link`, with the ids of \
+                     both ends",
                     relationship.parent
                 )),
             });
@@ -143,7 +143,7 @@ fn ids(layout: &Layout<'_>) -> Vec<Fault> {
         found.push(Fault {
             location: relationship.place.clone(),
             message: format!(
-                "`{}` would hold the ids of `{before}` and of `{}`",
+                "`{}` would contain the ids of both `{before}` and `{}`",
                 key.2, relationship.name
             ),
             hint: Some("give each of them a `field:` of its own".to_owned()),
@@ -161,6 +161,6 @@ fn meaning(origin: &Origin) -> String {
         Origin::Embedded(name) => format!("the embedded `{name}`"),
         Origin::Preview(name) => format!("the newest of `{name}`"),
         Origin::Computed(name) => format!("a count or sum over `{name}`"),
-        Origin::Pattern(name) => format!("what the {name} pattern adds"),
+        Origin::Pattern(name) => format!("a field of the {name} pattern"),
     }
 }

@@ -13,14 +13,14 @@ use super::{previews, reviews, summary_feasibility};
 
 /// All constraints.
 pub(crate) const CONSTRAINTS: [Constraint; 12] = [
-    Constraint { name: "series stand apart", stage: Stage::Certain, find: series_apart },
+    Constraint { name: "series are separate", stage: Stage::Certain, find: series_apart },
     Constraint {
-        name: "what is shared and changes has one place",
+        name: "shared, changing data is stored once",
         stage: Stage::Certain,
         find: shared_and_changed,
     },
     Constraint {
-        name: "what is held by its id has one place",
+        name: "referenced documents are stored once",
         stage: Stage::Certain,
         find: held_elsewhere,
     },
@@ -41,7 +41,7 @@ pub(crate) const CONSTRAINTS: [Constraint; 12] = [
         find: reviews::failing,
     },
     Constraint {
-        name: "costs speak for the way that was chosen",
+        name: "costs favour the chosen alternative",
         stage: Stage::Reviewed,
         find: reviews::dearer,
     },
@@ -85,7 +85,7 @@ fn held_elsewhere(state: &State<'_>, found: &mut Vec<Restriction>) {
     found.extend(state.embedded().filter_map(|made| {
         let holder = held.get(made.child.as_str())?.first()?;
         let because = format!(
-            "`{}` is held by its id in `{holder}`, so it has one place, which is its own",
+            "`{holder}` references `{}` by id, so it is stored once, in its own collection",
             made.child
         );
         Some(veto(&made.relationship, VetoId::HeldById, because))
@@ -118,7 +118,7 @@ fn circle(state: &State<'_>, found: &mut Vec<Restriction>) {
         let through: Vec<&str> = path[begin..].iter().map(|r| r.name.as_str()).collect();
         found.extend(weakest.map(|weakest| {
             let because = format!(
-                "`{}` would be inside itself, by way of {}",
+                "`{}` would contain itself, through {}",
                 weakest.child,
                 text::list(&through, 5)
             );
@@ -220,9 +220,8 @@ fn too_deep(state: &State<'_>, found: &mut Vec<Restriction>) {
                 .rev()
                 .min_by(|a, b| together(reach[*a]).total_cmp(&together(reach[*b])))
                 .unwrap_or(0);
-            let because = format!(
-                "documents of `{root}` would be {depth} levels deep, and {DEEPEST} are the most"
-            );
+            let because =
+                format!("documents of `{root}` would be {depth} levels deep (limit {DEEPEST})");
             found.push(veto(&path[weakest].name, VetoId::TooDeep, because));
             left = left.saturating_sub(weakest + 1);
             path = &path[weakest + 1..];
@@ -256,7 +255,7 @@ fn pages_in_lists(state: &State<'_>, found: &mut Vec<Restriction>) {
     for made in state.all().filter(|made| made.patterns.iter().any(is_paged)) {
         if is_in_list(state, &made.parent, 0) {
             let because = format!(
-                "up to {} of `{}` need pages, and one of a list of `{}` has none",
+                "up to {} of `{}` need pages, but an element of a list of `{}` cannot have pages",
                 text::count(made.facts.children.max),
                 made.child,
                 made.parent
@@ -294,7 +293,7 @@ fn one_home(state: &State<'_>, found: &mut Vec<Restriction>) {
         // Two roles in the same parent do not conflict. For example, an order may embed two
         // addresses.
         found.extend(homes().filter(|other| other.parent != home.parent).map(|other| {
-            let because = format!("`{}` lives in one place, which is `{}`", entity.name, home.name);
+            let because = format!("`{}` is stored once, in `{}`", entity.name, home.name);
             veto(&other.name, VetoId::OtherHome, because)
         }));
     }

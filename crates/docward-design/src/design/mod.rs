@@ -20,15 +20,15 @@ use docward_model::{BsonType, ChildGrowth, DesignModel, ProfileName, Relationshi
 use draft::Draft;
 use resolve::{Stage, State};
 
-use crate::decide::alternative::Way;
+use crate::decide::alternative::StorageAlternative;
 use crate::decide::decision::{Decision, living_elsewhere};
 use crate::decide::facts::Bounds;
 use crate::decide::flip_points::turns;
 use crate::decide::pattern::Pattern;
 use crate::decide::vote::RowId;
-use crate::declared::access;
 use crate::declared::field_plan::{ASSUMED_STRING, TREE_DEPTH};
 use crate::declared::naming::Naming;
+use crate::declared::read_direction;
 use crate::layout::plan::Design;
 
 /// Designs a model.
@@ -81,14 +81,14 @@ pub fn design_stored(
 fn say_size_of_table(decision: &mut Decision) {
     let projected = decision.facts.projected();
     let judged = text::bytes(projected);
-    let embedded = decision.alternatives.iter().find(|way| way.way == Way::Embed);
+    let embedded = decision.alternatives.iter().find(|way| way.way == StorageAlternative::Embed);
     let Some((_, _, p99, _)) = embedded.and_then(|way| way.parent.first()) else { return };
     let shown = text::bytes(*p99);
     let row = decision.ruling.rows.iter_mut().find(|row| row.id == RowId::ParentSize);
     if let Some(row) = row.filter(|_| shown != judged) {
         row.because.push_str(&match *p99 > projected {
-            true => format!(", and {shown} with everything that was decided after it"),
-            false => format!("; {shown} in the table, with what was decided after it"),
+            true => format!(", and {shown} with every later decision"),
+            false => format!("; {shown} in the table, with later decisions"),
         });
     }
 }
@@ -106,7 +106,7 @@ fn assumptions(model: &DesignModel) -> Vec<String> {
         .collect();
     if !unsized_strings.is_empty() {
         found.push(format!(
-            "strings without `bytes` count as {} bytes: {}",
+            "strings without `bytes` are calculated with {} bytes: {}",
             ASSUMED_STRING,
             text::list(&unsized_strings, 5)
         ));
@@ -115,11 +115,11 @@ fn assumptions(model: &DesignModel) -> Vec<String> {
         let kept = model.relationships.iter().filter(|r| keep(r));
         kept.map(|r| r.name.as_str()).collect()
     };
-    let trees = named(&access::is_tree);
+    let trees = named(&read_direction::is_tree);
     if !trees.is_empty() {
         let Spread { p50, max, .. } = TREE_DEPTH;
         found.push(format!(
-            "a tree counts as {p50} levels deep, {max} at most: {}",
+            "a tree is calculated with {p50} levels, at most {max}: {}",
             text::list(&trees, 5)
         ));
     }
@@ -128,7 +128,7 @@ fn assumptions(model: &DesignModel) -> Vec<String> {
     );
     if !endless.is_empty() {
         found.push(format!(
-            "`endless` without a figure adds nothing to sizes in later years: {}",
+            "`endless` without a number adds nothing to sizes in later years: {}",
             text::list(&endless, 5)
         ));
     }

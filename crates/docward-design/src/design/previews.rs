@@ -33,7 +33,7 @@ pub(super) fn too_long(state: &State<'_>, found: &mut Vec<Restriction>) {
         // The shortened preview still serves pages that show at most this many children.
         let most = longest(state.model, decision, room);
         let because = format!(
-            "beside its other lists `{}` has room for {} of the newest{} (CK-14)",
+            "with its other lists, `{}` has room for {} of the newest{} (CK-14)",
             decision.parent,
             if room == 0 { "none".to_owned() } else { text::count(room) },
             if room > 0 && most == 0 { ", which is too few for any page" } else { "" }

@@ -54,7 +54,8 @@ fn apart(model: &DesignModel, decisions: &mut [Decision]) {
             continue;
         }
         decision.remarks.push(format!(
-            "`{}` is of {} and `{}` of {}: embedded, services that share nothing else work on one document, and change its shape and its validator together",
+            "`{}` belongs to {} and `{}` to {}: if embedded, services that share nothing else \
+             write the same document, and must change its shape and its validator together",
             decision.parent,
             text::list(above, 3),
             decision.child,
@@ -70,11 +71,12 @@ fn dead_ids(model: &DesignModel, decisions: &mut [Decision]) {
             continue;
         }
         let (parent, child) = (&decision.parent, &decision.child);
-        let stays = "so dead ids stay in the lists and take room there";
+        let stays = "so dangling ids stay in the lists and take space";
         let deleting = dates::deleting(model, child);
         if !deleting.is_empty() {
             decision.remarks.push(format!(
-                "{} {} `{child}`, {stays}: whoever does it takes the id out of all lists of `{parent}` first (GC-07)",
+                "{} {} `{child}`, {stays}: first remove the id from all lists of `{parent}` \
+                 (GC-07)",
                 text::list(&deleting, 3),
                 text::form(deleting.len() as u64, "deletes", "delete")
             ));
@@ -85,7 +87,8 @@ fn dead_ids(model: &DesignModel, decisions: &mut [Decision]) {
             && listed.is_none_or(|parent| parent > days)
         {
             decision.remarks.push(format!(
-                "`{child}` goes after {} by itself, {stays}: whoever reads a list of `{parent}` unlinks the ids that lead nowhere (GC-07)",
+                "`{child}` expires after {}, {stays}: readers of a list of `{parent}` should \
+                 remove dangling ids (GC-07)",
                 lasting(days)
             ));
         }
@@ -109,7 +112,8 @@ fn orphans(model: &DesignModel, decisions: &mut [Decision]) {
         }
         let what = if is_pair { stays.to_owned() } else { format!("documents of `{stays}`") };
         decision.remarks.push(format!(
-            "`{}` goes after {} by itself, and {what} that name it stay, with the id of one that is gone: look for those now and then, or let them go as early (DP-2)",
+            "`{}` expires after {}, but {what} with its id stay: remove them regularly, or let \
+             them expire at the same time (DP-2)",
             decision.parent,
             lasting(days)
         ));
@@ -121,7 +125,8 @@ fn homeless(decisions: &mut [Decision]) {
     let away = living_elsewhere(decisions);
     for decision in decisions.iter_mut().filter(|d| away.contains(&d.relationship)) {
         decision.remarks.push(format!(
-            "one of `{}` that belongs to a `{}` alone has no document to live in: declare those as an entity of their own (DM-07.6)",
+            "a `{}` that belongs only to a `{}` cannot be stored: declare it as a separate entity \
+             (DM-07.6)",
             decision.child, decision.parent
         ));
     }
@@ -157,7 +162,8 @@ fn figures(model: &DesignModel, decisions: &mut [Decision]) {
         // Rounded figures may differ slightly.
         if each > most * ROUND || each * ROUND < least {
             decision.remarks.push(format!(
-                "{} of `{}` for {} of `{}` are {} each, and with these `children` it would be {} to {}: one of these figures is wrong",
+                "{} of `{}` for {} of `{}` are {} each, but `children` implies {} to {}: one of \
+                 these values is wrong",
                 text::count(children as u64),
                 relationship.child,
                 text::count(parents as u64),
@@ -191,13 +197,14 @@ fn expiry(model: &DesignModel, decisions: &mut [Decision]) {
         }
         let has = |of: fn(&Pattern) -> bool| decision.patterns.iter().any(of);
         let stays =
-            format!("`{}` goes by itself, and what the parent keeps of it stays", decision.child);
+            format!("`{}` expires, but what the parent stores about it stays", decision.child);
         if has(|p| matches!(p, Pattern::Subset { .. } | Pattern::Computed { .. })) {
             decision.remarks.push(format!(
-                "{stays}: run the rebuild function for parents that matter, or read such figures as of all time"
+                "{stays}: run the rebuild function for important parents, or treat such totals as \
+                 all-time values"
             ));
         } else if has(|p| matches!(p, Pattern::Approximation { .. })) {
-            decision.remarks.push(format!("{stays}: read the count as of all time"));
+            decision.remarks.push(format!("{stays}: treat the count as an all-time value"));
         }
     }
 }
@@ -229,7 +236,8 @@ fn unlimited(model: &DesignModel, entity: &Entity) -> Option<String> {
         model.reads.iter().filter(is_open).map(|read| read.name.as_str()).collect();
     (!reads.is_empty()).then(|| {
         format!(
-            "{} {} no `limit`, and {} reckoned with one document each time: say how many are found",
+            "{} {} no `limit`, and {} calculated with one document each: declare how many are \
+             found",
             text::list(&reads, 5),
             if reads.len() == 1 { "has" } else { "have" },
             if reads.len() == 1 { "is" } else { "are" }
@@ -262,7 +270,7 @@ pub(crate) fn parts_of_others(
                 _ => return true,
             };
             advice.remarks.push(format!(
-                "it is part of `{parent}`, so {what} kept with it: say `{instead}` there"
+                "it is part of `{parent}`, so {what} kept there: declare `{instead}` for `{parent}`"
             ));
             false
         });
@@ -276,7 +284,7 @@ pub(crate) fn parts_of_others(
         for field in entity.fields.iter().chain(of_kinds()).filter(|field| field.unique) {
             let of_kind = of_kinds().any(|other| other.name == field.name);
             let why = if home.facts.shared.is_some() {
-                "copies, of which every parent has its own,"
+                "copies, one per parent,"
             } else if below_a_list {
                 "lists in a list"
             } else if of_kind || in_list && !field.required {
@@ -285,7 +293,8 @@ pub(crate) fn parts_of_others(
                 continue;
             };
             advice.remarks.push(format!(
-                "`{}` is unique, which the server cannot hold for {why} of `{role}`: no index is proposed",
+                "`{}` is unique, which the server cannot enforce for {why} of `{role}`: Docward \
+                 proposes no index",
                 field.name
             ));
         }
@@ -294,11 +303,12 @@ pub(crate) fn parts_of_others(
         if let (Some(goes), Some(own)) = (kept(parent), life(&entity.name))
             && own.kept_days.is_none_or(|days| days > goes)
         {
-            let own = own
-                .kept_days
-                .map_or("for ever".to_owned(), |days| format!("for {}", lasting(days)));
+            let own =
+                own.kept_days.map_or("forever".to_owned(), |days| format!("for {}", lasting(days)));
             advice.remarks.push(format!(
-                "to be kept {own}, but part of `{parent}`, which is to go after {} and would take it along, so nothing lets `{parent}` go: keep `{parent}` as long, or have it as an entity that is read and changed by itself (DP-2)",
+                "kept {own}, but part of `{parent}`, which expires after {} and would delete it \
+                 too, so the design has no expiry for `{parent}`: keep `{parent}` as long, or \
+                 store it as a separate entity (DP-2)",
                 lasting(goes)
             ));
         }
@@ -315,7 +325,9 @@ pub(crate) fn parts_of_others(
             .filter(|_| !aging::holds_what_stays(model, decisions, parent));
         if let Some(write) = model.writes.iter().find(later).filter(|_| goes.is_some()) {
             advice.remarks.push(format!(
-                "`{}` adds to one of `{parent}` that is there, which goes {} after its own date: what came later goes with it, and is kept for a shorter time than declared (DP-2). Keep `{parent}` as much longer where that matters",
+                "`{}` adds to an existing `{parent}`, which expires {} after its own date: later \
+                 additions expire with it, earlier than declared (DP-2). If that matters, keep \
+                 `{parent}` longer",
                 write.name,
                 lasting(days)
             ));
@@ -325,14 +337,16 @@ pub(crate) fn parts_of_others(
         }
         advice.remarks.push(match dates::coming(entity) {
             Some(_) if below_a_list || !in_list => format!(
-                "kept for {}, but part of `{parent}`, which stays longer: take it out by hand",
+                "kept for {}, but part of `{parent}`, which is kept longer: remove it with a job",
                 lasting(days)
             ),
             Some(date) => format!(
-                "kept for {}, but part of `{parent}`, which stays longer: documents go by themselves, elements do not. Take those of `{role}` out every day whose `{date}` is older{}",
+                "kept for {}, but part of `{parent}`, which is kept longer: documents expire, but \
+                 array elements do not. Every day, remove elements of `{role}` with an older \
+                 `{date}`{}",
                 lasting(days),
                 lacking(entity, date).map_or(String::new(), |(_, lack)| format!(
-                    ". It {lack}: elements without it stay"
+                    ". It {lack}, and elements without it stay"
                 ))
             ),
             None => format!(
@@ -359,7 +373,8 @@ fn readings(entity: &Entity) -> Option<String> {
         _ => format!("readings {}", often(series.per_second)),
     };
     Some(format!(
-        "`growth` is {} a year, and {} series of {each} are {} a year: one of these figures is wrong (DP-2)",
+        "`growth` is {} per year, but {} series of {each} are {} per year: one of these values is \
+         wrong (DP-2)",
         text::count(life.per_year.round() as u64),
         text::count(number as u64),
         text::count(yearly.round() as u64)
@@ -378,7 +393,8 @@ fn ageless(entity: &Entity) -> Vec<String> {
         && dates::coming(entity).is_none()
     {
         said.push(format!(
-            "kept for {}, but no date field says when it came (as `createTime` would): documents do not go by themselves, and their number grows; `by: FIELD` in `lifecycle` names one",
+            "kept for {}, but no date field such as `createTime` shows its age: documents do not \
+             expire, and their number grows; name a field with `by: FIELD` in `lifecycle`",
             after(days)
         ));
     }
@@ -386,7 +402,7 @@ fn ageless(entity: &Entity) -> Vec<String> {
         && let Some((date, lack)) = dates::coming(entity).and_then(|date| lacking(entity, date))
     {
         said.push(format!(
-            "kept for {} by `{date}`, which {lack}: documents without it never go by themselves (DP-2)",
+            "kept for {} by `{date}`, which {lack}: documents without it never expire (DP-2)",
             after(days)
         ));
     }
@@ -394,7 +410,7 @@ fn ageless(entity: &Entity) -> Vec<String> {
         && cold >= kept
     {
         said.push(format!(
-            "it goes after {}, before it grows cold: there is no archive",
+            "it expires after {}, before it becomes cold: there is no archive",
             after(kept)
         ));
     }
@@ -403,7 +419,8 @@ fn ageless(entity: &Entity) -> Vec<String> {
         && dates::dated(entity).is_none()
     {
         said.push(format!(
-            "cold after {}, but no date field says how old it is (as `createTime` would): no archive is planned; `by: FIELD` in `lifecycle` names one",
+            "cold after {}, but no date field such as `createTime` shows its age: no archive is \
+             planned; name a field with `by: FIELD` in `lifecycle`",
             after(days)
         ));
     }
@@ -412,7 +429,8 @@ fn ageless(entity: &Entity) -> Vec<String> {
         && let Some((date, lack)) = dates::dated(entity).and_then(|date| lacking(entity, date))
     {
         said.push(format!(
-            "cold after {} by `{date}`, which {lack}: documents without it never go to the archive (DP-2)",
+            "cold after {} by `{date}`, which {lack}: documents without it are never archived \
+             (DP-2)",
             after(days)
         ));
     }
@@ -424,7 +442,7 @@ fn lacking<'e>(entity: &Entity, date: &'e str) -> Option<(&'e str, &'static str)
     let field = entity.field(date)?;
     match (field.required, field.nullable) {
         (true, false) => None,
-        (true, true) => Some((date, "may be null")),
-        (false, _) => Some((date, "may be missing")),
+        (true, true) => Some((date, "can be null")),
+        (false, _) => Some((date, "can be missing")),
     }
 }

@@ -20,7 +20,7 @@ use crate::decide::relationship_patterns;
 use crate::decide::vote::{Choice, Row, RowId, Vote, decide};
 use crate::declared::field_plan::{Rank, declared, document_bytes, own};
 use crate::declared::naming::Naming;
-use crate::declared::{access, quantile, size};
+use crate::declared::{quantile, read_direction, size};
 use crate::layout::fields::has_part_id;
 
 use super::advice;
@@ -352,7 +352,7 @@ impl<'m> State<'m> {
             // An entity whose ids others store is never embedded.
             let holders = held.get(relationship.child.as_str());
             let held = holders.is_some_and(|all| all.iter().any(|other| other != name));
-            let is_tree = access::is_tree(relationship);
+            let is_tree = read_direction::is_tree(relationship);
             // A shared child that changes is never embedded, whatever its figures are.
             if is_tree || cut || held || self.changed(relationship).is_some() {
                 continue;
@@ -426,12 +426,12 @@ impl<'m> State<'m> {
             ruling.decided_by = &["DP-2"];
             ruling.how = "the data still embeds".to_owned();
         }
-        let tree = access::is_tree(relationship);
+        let tree = read_direction::is_tree(relationship);
         if tree {
             ruling.choice = Choice::Reference;
             ruling.decided_by = &["PT-ref.1"];
             ruling.how =
-                "an entity above and below itself is a tree, which has no bound".to_owned();
+                "an entity that is its own parent is a tree, which has no limit".to_owned();
         }
         let mut made = relationship_patterns::of_relationship(
             self.model,
@@ -612,7 +612,7 @@ impl<'m> State<'m> {
         let embedded = |r: &&Relationship| {
             self.made.get(&r.name).is_some_and(|made| made.choice == Some(Choice::Embed))
         };
-        access::parts(entity, without, |at| {
+        read_direction::parts(entity, without, |at| {
             let below = self.of(at).filter(|r| r.parent == at).filter(embedded);
             below.map(|r| r.child.as_str()).collect()
         })
@@ -645,7 +645,7 @@ impl<'m> State<'m> {
         let mut writes = self.model.writes.iter();
         let whole = writes.clone().find(|write| changes(write, relationship));
         let parts = self.parts(child, parent);
-        let part = || writes.find(|write| access::changes_part(write, child, &parts));
+        let part = || writes.find(|write| read_direction::changes_part(write, child, &parts));
         let write = whole.or_else(part)?;
         let part = write.entities().find(|entity| whole.is_none() && parts.contains(entity));
         let what = part.map_or_else(
@@ -653,7 +653,7 @@ impl<'m> State<'m> {
             |part| format!("`{part}`, which is part of `{child}`"),
         );
         Some(format!(
-            "`{}` changes {what}, and copies in several of `{parent}` would not follow",
+            "`{}` changes {what}, and its copies in several of `{parent}` would become out of date",
             write.name
         ))
     }

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use docward_model::{DesignModel, text};
 
-use crate::decide::alternative::{Alternative, OperationCost, Way};
+use crate::decide::alternative::{Alternative, OperationCost, StorageAlternative};
 use crate::decide::decision::Decision;
 use crate::decide::vote::Choice;
 use crate::layout::aging::holds_what_stays;
@@ -27,7 +27,7 @@ impl Failure {
     fn text(&self) -> String {
         match self {
             Self::Check(id, about) => format!("{} for `{about}`", id.name()),
-            Self::Lifetime(entity) => format!("DP-2 for `{entity}`, which cannot go in time"),
+            Self::Lifetime(entity) => format!("DP-2 for `{entity}`, which cannot expire in time"),
         }
     }
 }
@@ -47,7 +47,7 @@ fn failures(model: &DesignModel, draft: &Draft) -> BTreeSet<Failure> {
 
 /// The maximum number of relationships that are tried as references. Each attempt computes a
 /// complete design.
-const MOST_TRIED: usize = 24;
+const MAX_TRIED: usize = 24;
 
 /// Tries embedded relationships that may cause a failure as references. If this removes more
 /// failures than it adds, the relationship is referenced. Otherwise the design says why it stays
@@ -61,7 +61,7 @@ pub(super) fn failing(state: &State<'_>, found: &mut Vec<Restriction>) {
             && !state.is_reviewed(&decision.relationship)
             && before.iter().any(|failure| is_suspect(state.model, draft, decision, failure))
     });
-    for decision in suspects.take(MOST_TRIED) {
+    for decision in suspects.take(MAX_TRIED) {
         let other = state.without_embedding(&decision.relationship);
         let after = failures(state.model, other.draft());
         let fixed: Vec<String> = before.difference(&after).map(Failure::text).collect();
@@ -70,10 +70,10 @@ pub(super) fn failing(state: &State<'_>, found: &mut Vec<Restriction>) {
         if fixed.len() > new.len() {
             let price = match new.as_slice() {
                 [] => String::new(),
-                new => format!(", at the price of {}", listed(new)),
+                new => format!(", at the cost of {}", listed(new)),
             };
             let because = format!(
-                "embedded it fails {}, and as documents of its own it does not{price}",
+                "if embedded, it fails {}; as separate documents, it does not{price}",
                 listed(&fixed)
             );
             let is_lifetime = before.difference(&after).all(|f| matches!(f, Failure::Lifetime(_)));
@@ -81,7 +81,8 @@ pub(super) fn failing(state: &State<'_>, found: &mut Vec<Restriction>) {
             found.push(Restriction::Veto { relationship, id, because });
         } else if !fixed.is_empty() {
             let because = format!(
-                "embedded it fails {}, and as documents of its own it would fail {}: it stays embedded",
+                "if embedded, it fails {}; as separate documents, it would fail {}: it stays \
+                 embedded",
                 listed(&fixed),
                 listed(&new)
             );
@@ -120,15 +121,18 @@ pub(super) fn dearer(state: &State<'_>, found: &mut Vec<Restriction>) {
     for decision in &state.draft().decisions {
         let [chosen, others @ ..] = decision.alternatives.as_slice() else { continue };
         let is_free = decision.facts.atomic != Some(true)
-            && chosen.way == Way::Embed
+            && chosen.way == StorageAlternative::Embed
             && !state.is_stored(&decision.relationship);
-        let Some(other) = others.iter().find(|way| is_free && way.way == Way::Reference) else {
+        let Some(other) =
+            others.iter().find(|way| is_free && way.way == StorageAlternative::Reference)
+        else {
             continue;
         };
         let (own, less) = (bytes(chosen), bytes(other));
         if own >= less * DEARER && own > 0.0 && is_never_dearer(other, chosen) {
             let moved = format!(
-                "as documents of its own no operation takes more documents, and all of them move {} a second instead of {}",
+                "as separate documents, no operation needs more documents, and together they \
+                 transfer {} per second instead of {}",
                 text::bytes(less.round() as u64),
                 text::bytes(own.round() as u64)
             );
@@ -138,7 +142,7 @@ pub(super) fn dearer(state: &State<'_>, found: &mut Vec<Restriction>) {
                 true => Restriction::Veto { relationship, id: VetoId::Cost, because: moved },
                 false => {
                     let because = format!(
-                        "{moved}; below {} a list is small, and it stays embedded (DM-05.1)",
+                        "{moved}; a list below {} is small, so it stays embedded (DM-05.1)",
                         text::bytes(small)
                     );
                     Restriction::Stays { relationship, because }

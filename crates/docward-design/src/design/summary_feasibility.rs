@@ -32,7 +32,8 @@ fn unwritten(layout: &Layout<'_>, decision: &Decision) -> Option<(bool, String)>
     if is_element(layout, decision) {
         let is_more = |p: &Pattern| p.is_summary() && !matches!(p, Pattern::Computed { .. });
         let because = format!(
-            "`{parent}` is no document of its own but one of a list, where counts and sums of its `{child}` are kept and nothing else: what a page shows of them is read (PT-computed.1)"
+            "`{parent}` is an element of a list, which can keep only counts and sums of its \
+             `{child}`: pages read the rest (PT-computed.1)"
         );
         return decision.patterns.iter().any(is_more).then_some((true, because));
     }
@@ -40,7 +41,8 @@ fn unwritten(layout: &Layout<'_>, decision: &Decision) -> Option<(bool, String)>
         unfollowed(layout, decision)?
     } else {
         format!(
-            "`{parent}` is no document of its own but one of a list, for which no functions are written: nothing is kept there of its `{child}`, which is read instead (PT-computed.1)"
+            "`{parent}` is an element of a list, for which Docward writes no functions, so it \
+             keeps nothing about its `{child}`: they are read instead (PT-computed.1)"
         )
     };
     Some((false, because))
@@ -71,20 +73,22 @@ fn unfollowed(layout: &Layout<'_>, decision: &Decision) -> Option<String> {
     let single = decision.facts.children.max <= 1;
     match decision.choice {
         Some(Choice::Embed) if single => {
-            Some(format!("there is one `{child}` at most, which says the same as its sum"))
+            Some(format!("there is at most one `{child}`, which equals its sum"))
         }
         Some(Choice::Reference) if is_embedded(layout, child) || is_series(layout, child) => {
             Some(format!(
-                "`{child}` is no document of its own, so nothing that `{parent}` would keep of it follows: it is read instead (PT-computed.1)"
+                "`{child}` is not a separate document, so copies in `{parent}` would not be \
+                 updated: it is read instead (PT-computed.1)"
             ))
         }
         Some(Choice::Reference)
             if single && decision.patterns.contains(&Pattern::ChildrenInParent) =>
         {
-            Some(format!("there is one `{child}` at most, which is read where it is"))
+            Some(format!("there is at most one `{child}`, which is read directly"))
         }
         Some(Choice::Reference) if is_rough(decision) => Some(format!(
-            "links between `{parent}` and `{child}` are counted where they are: a rough count is kept for children that name their parent alone"
+            "links between `{parent}` and `{child}` are counted directly: only children with the \
+             id of their parent can have an approximate count"
         )),
         _ => None,
     }

@@ -15,7 +15,8 @@ use super::heading;
 
 const HELP: &str = r#"
 var at = db.getSiblingDB(database);
-// A check that was ended half-way leaves its mark and what it made: that goes. What has no mark is somebody else's.
+// An interrupted check leaves a marked database, which is dropped. A database without the mark
+// belongs to someone else.
 var mark = "docward_check";
 var taken = at.getCollectionNames();
 if (taken.includes(mark)) at.dropDatabase();
@@ -59,7 +60,7 @@ function plain(value) {
 function stages(plan) {
   return JSON.stringify(plan.queryPlanner.winningPlan);
 }
-/** Waits for all, so that nothing is still written when the first failure ends the check. */
+/** Waits for all, so that no write is still running when the first failure ends the check. */
 async function together(work) {
   const ended = await Promise.allSettled(work);
   const bad = ended.find((one) => one.status === "rejected");
@@ -71,10 +72,10 @@ var section = "";
 const PREPARE: &str = r#"  section = "01-collections.js and 02-indexes.js";
   for (const file of ["01-collections.js", "02-indexes.js"]) {
     load(__dirname + "/" + file);
-    // Twice, because it must be fine to do so.
+    // Twice, because the scripts must be repeatable.
     load(__dirname + "/" + file);
   }
-  // Documents of the check have dates of the model: nothing may go while it looks.
+  // The documents have dates of the model, so expiry is turned off during the check.
   for (const { name } of at.getCollectionInfos({ type: "collection" })) {
     for (const index of at.getCollection(name).getIndexes()) {
       if (index.expireAfterSeconds === undefined) continue;
@@ -105,7 +106,10 @@ checkAll();
 pub(super) fn script(model: &DesignModel, plans: &Plans<'_>, scripts: &[Script]) -> String {
     let name = format!("{}_check", plans.design.database);
     let mut text = heading(&format!(
-        "Runs everything that was made in a scratch database, which must not exist, and drops it at the end: mongosh <uri> check.js. The database is `{name}`; to use another: mongosh <uri> --eval 'var scratch = \"name\"' check.js. What an earlier check left that was ended half-way is dropped first, so two at the same time need two names. Ends with an error when something does not hold.",
+        "Tests all scripts in a scratch database, which must not exist, and drops it at the end: \
+         mongosh <uri> check.js. The database is `{name}`; to use another: mongosh <uri> --eval \
+         'var scratch = \"name\"' check.js. It first drops the database of an interrupted check, \
+         so two checks at the same time need two names. It ends with an error if a test fails.",
     ));
     text.push_str(&format!(
         "var database = typeof scratch === \"string\" ? scratch : {};\n",

@@ -84,7 +84,9 @@ fn database(design: &Design) -> String {
 
 fn collections(model: &DesignModel, design: &Design) -> String {
     let mut text = heading(
-        "Creates the collections with their validators (strict, error). A collection that is there gets the validator of the design; run it as often as you like. Set `database` before to use another database.",
+        "Creates the collections with their validators (strict, error). An existing collection \
+         gets the validator of the design. It can be run repeatedly. To use another database, set \
+         `database` first.",
     );
     text.push_str(&database(design));
     text.push_str(CREATE);
@@ -108,8 +110,8 @@ function createOrChange(db, name, options) {
   }
   const change = { collMod: name };
   if (options.timeseries) {
-    if (found[0].type !== "timeseries") throw new Error(`${name} is there and is no time series`);
-    // "off" is what the server takes for readings that are kept forever.
+    if (found[0].type !== "timeseries") throw new Error(`${name} exists already and is not a time series`);
+    // The server expects "off" for readings that are kept forever.
     change.expireAfterSeconds = options.expireAfterSeconds ?? "off";
   } else {
     Object.assign(change, options);
@@ -139,7 +141,9 @@ pub fn options(model: &DesignModel, collection: &CollectionPlan) -> Document {
 
 fn indexes(model: &DesignModel, design: &Design) -> String {
     let mut text = heading(
-        "Creates the indexes: equality, then sort, then range (CK-12). An index that is there stays as it is, but for the time after which documents go; run it as often as you like. Set `database` before to use another database.",
+        "Creates the indexes: equality, then sort, then range (CK-12). An existing index does not \
+         change, except for its expiry time. It can be run repeatedly. To use another database, \
+         set `database` first.",
     );
     text.push_str(&database(design));
     let mut all = design.collections.iter().flat_map(|collection| &collection.indexes);
@@ -222,14 +226,14 @@ fn not_here(
         return Some("a time series has no unique index (GC-30)");
     }
     if !on_series && model.deployment.server < (6, 0) {
-        return Some("before 6.0 a time series is indexed by its time and meta field alone");
+        return Some("before 6.0, a time series has only indexes on its time and meta field");
     }
     None
 }
 
 /// Functions that several files need.
 const PICK: &str = r#"
-/** The fields wanted, as far as they are there. */
+/** Returns the given fields that exist. */
 function pick(from, fields) {
   return Object.fromEntries(fields.filter((f) => from[f] !== undefined).map((f) => [f, from[f]]));
 }
@@ -237,8 +241,8 @@ function pick(from, fields) {
 
 const WITH_KEY: &str = r#"
 /**
- * A filter with the shard key of the document it finds: servers before 7.1 want it there. A document whose key
- * another writer changes in between is not found. Where there are no shards it does no harm.
+ * Adds the shard key of the document to a filter, as servers before 7.1 require. If another writer changes the key
+ * in between, the filter does not match. Without shards, it has no effect.
  */
 function withKey(db, collection, filter, fields) {
   const found = db.getCollection(collection).findOne(filter, Object.fromEntries(fields.map((f) => [f, 1])));
@@ -248,7 +252,9 @@ function withKey(db, collection, filter, fields) {
 "#;
 
 const TRANSACTION: &str = r#"
-/** Runs `work` with a database of one transaction: all of it happens, or nothing. Transient errors are tried again, for two minutes. */
+/**
+ * Runs `work` in one transaction: all of its writes happen, or none. Transient errors are retried for two minutes.
+ */
 function inTransaction(db, work) {
   const session = db.getMongo().startSession();
   const last = Date.now() + 120000;

@@ -16,18 +16,18 @@ pub(super) fn page(
     let mut text = format!("# {}\n\nDatabase `{}`.\n\n## Files\n\n", design.name, design.database);
     text.push_str("| file | what it is |\n|---|---|\n");
     let mut row = |file: &str, what: &str| text.push_str(&format!("| `{file}` | {what} |\n"));
-    row("01-collections.js", "creates the collections with validators; may be run again");
-    row("02-indexes.js", "creates the indexes; may be run again");
-    row("03-shard.js", "shards them and sets zones; does nothing where there are no shards");
+    row("01-collections.js", "creates the collections with validators; can be run again");
+    row("02-indexes.js", "creates the indexes; can be run again");
+    row("03-shard.js", "shards the collections and sets zones; has no effect without shards");
     row("validators/", "the validators alone, as extended JSON");
     row("examples/", "one document of each collection");
     for script in scripts {
         let names: Vec<String> = script.jobs.iter().map(|job| format!("`{}`", job.name)).collect();
         row(&format!("patterns/{}", script.file()), &names.join(", "));
     }
-    row("check.js", "runs all of it in a scratch database and says what does not hold");
-    row("before.svg, after.svg", "the model before and the collections after, as pictures");
-    row("model.mmd, design.mmd", "the same for Mermaid");
+    row("check.js", "tests all of it in a scratch database and reports failures");
+    row("before.svg, after.svg", "diagrams: the model before, the collections after");
+    row("model.mmd, design.mmd", "the same diagrams for Mermaid");
     text.push_str("\n```sh\nmongosh \"$URI\" 01-collections.js 02-indexes.js\nmongosh \"$URI\" 03-shard.js   # on a sharded cluster\nmongosh \"$URI\" check.js      # on a test deployment\n```\n");
     text.push_str(
         "\n## Decisions\n\n| relationship | decision | by | because |\n|---|---|---|---|\n",
@@ -66,7 +66,8 @@ pub(super) fn page(
         .collect();
     if !without.is_empty() {
         text.push_str(&format!(
-            "\nWithout functions, because one end lies inside of a list, or is a series with functions of its own: {}.\n",
+            "\nWithout functions, because one end is inside a list, or is a series with its own \
+             functions: {}.\n",
             without.join(", ")
         ));
     }
@@ -87,7 +88,9 @@ fn on_shards(model: &DesignModel, design: &Design, scripts: &[Script]) -> String
         return String::new();
     }
     let mut text = String::from(
-        "\n## On a sharded cluster\n\nThe functions have been run on replica sets and standalone servers, never through a `mongos`: try them on a sharded test deployment before an application relies on them.\n",
+        "\n## On a sharded cluster\n\nDocward tested the functions on replica sets and standalone \
+         servers, but not through a `mongos`: test them on a sharded deployment before an \
+         application uses them.\n",
     );
     let (mut looking, mut upserting): (Vec<String>, Vec<String>) = (Vec::new(), Vec::new());
     for job in scripts.iter().flat_map(|script| &script.jobs) {
@@ -110,13 +113,17 @@ fn on_shards(model: &DesignModel, design: &Design, scripts: &[Script]) -> String
     }
     if !looking.is_empty() {
         text.push_str(&format!(
-            "\nServers before 7.1 find one document of a sharded collection by the shard key (`findOneAnd…`), or by the key or `_id` (`updateOne`). These functions look the key up first (`withKey`), which is one more read; an application that knows it puts it into the filter: {}.\n",
+            "\nServers before 7.1 require the shard key in the filter of `findOneAnd…`, and the \
+             shard key or `_id` in the filter of `updateOne`. These functions read the key first \
+             (`withKey`), which costs one more read. An application that knows the key should add \
+             it to the filter: {}.\n",
             looking.join(", ")
         ));
     }
     if !upserting.is_empty() {
         text.push_str(&format!(
-            "\nAn upsert there needs the whole key in its filter, and these have a part of it: {}. Find the document first, and insert where there is none.\n",
+            "\nThere, an upsert needs the full key in its filter, but these have only a part of \
+             it: {}. Find the document first, and insert it if there is none.\n",
             upserting.join(", ")
         ));
     }
@@ -125,7 +132,7 @@ fn on_shards(model: &DesignModel, design: &Design, scripts: &[Script]) -> String
 
 /// Describes the options of the clients (ALG-3), or what to declare for them.
 fn client_pools(model: &DesignModel) -> String {
-    let heading = "\n## Pools of the clients\n\n";
+    let heading = "\n## Connection pools\n\n";
     match pools(model) {
         Pools::Planned(plan) => format!("{heading}{}", planned(&plan)),
         Pools::Open(question) => {
@@ -147,7 +154,9 @@ fn planned(plan: &PoolPlan) -> String {
     let options: Vec<String> =
         plan.options().iter().map(|(name, value, _)| format!("{name}={value}")).collect();
     text.push_str(&format!(
-        "\nIn a connection string: `{}`. A client with this pool, and what the declared operations need of it once you know how long one takes (PF-4):\n\n```sh\n",
+        "\nAs connection string options: `{}`. These commands generate a client with this pool, \
+         and check whether the pool is enough when you know how long an operation takes \
+         (PF-4):\n\n```sh\n",
         options.join("&")
     ));
     text.push_str(&format!(

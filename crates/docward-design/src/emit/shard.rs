@@ -14,7 +14,8 @@ use super::{database, heading};
 
 pub(super) fn script(design: &Design) -> String {
     let mut text = heading(
-        "Shards the collections, and puts zones on shards (SK-11). It does nothing on a deployment that is not sharded. Set `database` before to use another database.",
+        "Shards the collections, and assigns zones to shards (SK-11). It has no effect on a \
+         deployment that is not sharded. To use another database, set `database` first.",
     );
     text.push_str(&database(design));
     let sharded: Vec<(&CollectionPlan, &ShardPlan)> = design
@@ -42,7 +43,10 @@ pub(super) fn script(design: &Design) -> String {
         ));
     }
     text.push_str("\nfunction shardAll() {\n");
-    text.push_str("  if (db.hello().msg !== \"isdbgrid\") {\n    print(\"this is no sharded cluster: nothing was done\");\n    return;\n  }\n");
+    text.push_str(
+        "  if (db.hello().msg !== \"isdbgrid\") {\n    print(\"this is not a sharded \
+     cluster: nothing was done\");\n    return;\n  }\n",
+    );
     if !zones.is_empty() {
         text.push_str("  for (const [zone, shards] of Object.entries(shardsOf)) {\n    if (shards.length === 0) throw new Error(`no shard is named for the zone ${zone}: fill in shardsOf`);\n    for (const shard of shards) sh.addShardToZone(shard, zone);\n  }\n");
     }
@@ -59,7 +63,7 @@ pub(super) fn script(design: &Design) -> String {
         .collect();
     if !small.is_empty() {
         let why = format!(
-            "Not sharded, because all of it fits a chunk for years: {}.",
+            "Not sharded, because all documents fit in one chunk for years: {}.",
             docward_model::text::list(&small, small.len())
         );
         let lines = heading(&why);
@@ -93,7 +97,9 @@ fn one(collection: &CollectionPlan, plan: &ShardPlan) -> String {
     let call = format!("sh.shardCollection({namespace}, {});", js::object(&keys, 2));
     if !plan.key.is_possible() {
         text.push_str(&space(heading(
-            "Left out. One of the two has to go: keep the values that must be unique as `_id`s of a small collection of their own and drop the unique index, or shard by a key that leads it.",
+            "Left out, because the two conflict. Either store the unique values as `_id`s of a \
+             separate small collection and drop the unique index, or shard by a prefix of the \
+             unique index.",
         )));
         text.push_str(&space(call.lines().map(|line| format!("// {line}\n")).collect()));
         return text;

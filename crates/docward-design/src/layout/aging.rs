@@ -5,8 +5,8 @@ use docward_model::{DesignModel, Entity};
 use crate::decide::decision::Decision;
 use crate::decide::pattern::{Pattern, Window};
 use crate::decide::vote::Choice;
-use crate::declared::access;
 use crate::declared::dates::dated;
+use crate::declared::read_direction;
 use crate::layout::fields::Layout;
 
 /// Returns the date field by which documents of an entity, or their buckets, are archived. Also
@@ -45,5 +45,5 @@ pub(crate) fn holds_what_stays(model: &DesignModel, decisions: &[Decision], enti
         let own = life(part).filter(|own| !own.kept_open);
         own.is_some_and(|own| own.kept_days.is_none_or(|days| days > goes))
     };
-    access::parts(entity, "", inside).iter().any(stays)
+    read_direction::parts(entity, "", inside).iter().any(stays)
 }

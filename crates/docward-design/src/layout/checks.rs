@@ -8,8 +8,8 @@ use crate::decide::decision::{Decision, home};
 use crate::decide::facts::Growth;
 use crate::decide::pattern::Pattern;
 use crate::decide::vote::Choice;
-use crate::declared::access;
 use crate::declared::field_plan::{Origin, Planned};
+use crate::declared::read_direction;
 use crate::layout::capacity::{self, Capacity};
 use crate::layout::collection::{CollectionPlan, Purpose};
 use crate::layout::fields::Layout;
@@ -57,11 +57,7 @@ fn arrays(decisions: &[Decision], collections: &[CollectionPlan]) -> DesignCheck
         .map(|d| d.relationship.as_str())
         .collect();
     if !endless.is_empty() {
-        return fails(
-            CheckId::Arrays,
-            &endless,
-            format!("without an end: {}", text::list(&endless, 5)),
-        );
+        return fails(CheckId::Arrays, &endless, format!("unbounded: {}", text::list(&endless, 5)));
     }
     let mut long = Vec::new();
     for collection in collections {
@@ -77,7 +73,7 @@ fn arrays(decisions: &[Decision], collections: &[CollectionPlan]) -> DesignCheck
     check(
         CheckId::Arrays,
         Some(true),
-        "every array has an end, or its elements are documents of their own",
+        "every array is bounded, or its elements are separate documents",
     )
 }
 
@@ -110,13 +106,13 @@ fn single_reads(layout: &Layout<'_>) -> DesignCheck {
             }
             // Fields that must be current are read from their source. One read is then impossible,
             // so this read does not count.
-            let current = access::shows_current(relationship, with);
+            let current = read_direction::shows_current(relationship, with);
             if current {
                 fetched_fresh = true;
                 return false;
             }
             // Copies and previews help only reads that arrive at the side that has them.
-            let by_parent = access::comes_by_parent(model, read, relationship);
+            let by_parent = read_direction::comes_by_parent(model, read, relationship);
             let is_one_kind = relationship.parent == relationship.child;
             let covered = decision.spares(model, with, by_parent)
                 || is_one_kind && decision.spares(model, with, !by_parent);
@@ -155,21 +151,21 @@ fn single_reads(layout: &Layout<'_>) -> DesignCheck {
         return check(CheckId::SingleReads, None, "no read is declared");
     }
     if several.is_empty() && hot == 0 {
-        return check(CheckId::SingleReads, Some(true), "no read runs as often as once a second");
+        return check(CheckId::SingleReads, Some(true), "no read runs at least once per second");
     }
     if several.is_empty() {
         let mut because = format!(
-            "{} once a second or more; none takes a second read",
+            "{} at least once per second; none needs a second read",
             text::verb(hot, "read runs", "reads run"),
         );
         let beside = [
-            (fetched_fresh, "what must be current, which is read where it is"),
-            (in_pairs, "pairs, which are read beside their ends, as they fit no document"),
+            (fetched_fresh, "data that must be current"),
+            (in_pairs, "pairs, which are separate documents"),
         ];
         let beside: Vec<&str> =
             beside.into_iter().filter(|(is_so, _)| *is_so).map(|(_, what)| what).collect();
         if !beside.is_empty() {
-            because.push_str(&format!(" but for {}", beside.join(", and for ")));
+            because.push_str(&format!(" except for {}", beside.join(", and ")));
         }
         return check(CheckId::SingleReads, Some(true), because);
     }
@@ -210,13 +206,13 @@ fn atomicity(model: &DesignModel, decisions: &[Decision]) -> DesignCheck {
         let how = match recorded {
             0 => "what changes together is one document".to_owned(),
             n => {
-                format!("{} written down, the rest is one document", text::plural(n, "transaction"))
+                format!("{} declared, the rest is one document", text::plural(n, "transaction"))
             }
         };
         return check(CheckId::Atomicity, Some(true), how);
     }
     let because = format!(
-        "all or nothing over two documents, and no transaction written down: {}",
+        "atomic over two documents, but no transaction declared: {}",
         text::list(&homeless, 5)
     );
     fails(CheckId::Atomicity, &homeless, because)
@@ -324,7 +320,7 @@ fn indexes(layout: &Layout<'_>, collections: &[CollectionPlan]) -> DesignCheck {
         return check(
             CheckId::Indexes,
             Some(false),
-            format!("{most} indexes in one collection, 64 are allowed"),
+            format!("{most} indexes in one collection (limit 64)"),
         );
     }
     if model.reads.is_empty() {
@@ -340,13 +336,13 @@ fn indexes(layout: &Layout<'_>, collections: &[CollectionPlan]) -> DesignCheck {
     let lost: Vec<&str> =
         model.reads.iter().map(|read| read.name.as_str()).filter(|r| lost.contains(r)).collect();
     if !lost.is_empty() {
-        let because = format!("asks for what no document has there: {}", text::list(&lost, 5));
+        let because = format!("filters on fields that no document has: {}", text::list(&lost, 5));
         return fails(CheckId::Indexes, &lost, because);
     }
     let unsorted = names_of(crate::layout::index::sorted::unsorted(layout, collections));
     if !unsorted.is_empty() {
         let because = format!(
-            "no index has the order of the newest, so all of a parent are read: {}",
+            "no index has the order of the newest, so all children of a parent are read: {}",
             text::list(&unsorted, 5)
         );
         return fails(CheckId::Indexes, &unsorted, because);
@@ -354,7 +350,8 @@ fn indexes(layout: &Layout<'_>, collections: &[CollectionPlan]) -> DesignCheck {
     let behind = names_of(crate::layout::index::sorted::sorted_behind_ids(layout));
     if !behind.is_empty() {
         let because = format!(
-            "ids lead to them in another order, so all are read and sorted: {}; keep what they are sorted by beside the ids, with an index, or go by `_id`",
+            "the ids have another order, so all children are read and sorted: {}; store the sort \
+             field with the ids, with an index, or sort by `_id`",
             text::list(&behind, 5)
         );
         return fails(CheckId::Indexes, &behind, because);
@@ -362,7 +359,9 @@ fn indexes(layout: &Layout<'_>, collections: &[CollectionPlan]) -> DesignCheck {
     let sorted = names_of(crate::layout::index::sorted::sorted_at_every_read(layout, collections));
     if !sorted.is_empty() {
         let because = format!(
-            "elements of many documents are sorted at every read, which no index spares: {}; read them by their parent (name it in `where`), or make them documents of their own, which have an index for their order",
+            "elements of many documents are sorted at every read, and no index can help: {}; read \
+             them by their parent (name it in `where`), or make them separate documents with an \
+             index for their order",
             text::list(&sorted, 5)
         );
         return fails(CheckId::Indexes, &sorted, because);
@@ -376,14 +375,20 @@ fn indexes(layout: &Layout<'_>, collections: &[CollectionPlan]) -> DesignCheck {
     let is_open = model.reads.iter().any(follows_open)
         || !crate::layout::index::open(layout, collections).is_empty();
     if unserved.is_empty() && is_open {
-        return undecided(CheckId::Indexes, layout.decisions)
-            .unwrap_or_else(|| check(CheckId::Indexes, None, "where ids are held is open"));
+        return undecided(CheckId::Indexes, layout.decisions).unwrap_or_else(|| {
+            check(
+                CheckId::Indexes,
+                None,
+                "it is undecided where the ids are \
+             stored",
+            )
+        });
     }
     if unserved.is_empty() {
         return check(CheckId::Indexes, Some(true), "every read has an index");
     }
     let because = format!(
-        "no condition and no order, so all documents are read: {}",
+        "no filter and no sort order, so all documents are read: {}",
         text::list(&unserved, 5)
     );
     fails(CheckId::Indexes, &unserved, because)
@@ -427,11 +432,12 @@ fn shard_keys(layout: &Layout<'_>, collections: &[CollectionPlan]) -> DesignChec
     };
     let open: Vec<&str> = collections.iter().filter(is_open).map(|c| c.name.as_str()).collect();
     if unsound.is_empty() && !open.is_empty() {
-        let because = format!("figures of the keys are missing: {}", text::list(&open, 5));
+        let because = format!("values for the keys are missing: {}", text::list(&open, 5));
         return check(CheckId::ShardKeys, None, because);
     }
     if unsound.is_empty() {
-        let because = "every key has many values, rises nowhere and is named by reads";
+        let because = "every key has many values, does not increase monotonically, and is used by \
+         reads";
         return check(CheckId::ShardKeys, Some(true), because);
     }
     let failing = |name: &String| {
@@ -443,7 +449,9 @@ fn shard_keys(layout: &Layout<'_>, collections: &[CollectionPlan]) -> DesignChec
     let more = unsound.len().saturating_sub(shown.len());
     let more = if more > 0 { format!(" and {more} more") } else { String::new() };
     let because = format!(
-        "no sound key: {}{more}; a sound one has many values, does not rise and is named by reads (`distinct` and `top-share` say how many), or they stay on one shard",
+        "no suitable key: {}{more}; a suitable key has many values, does not increase \
+         monotonically, and is used by reads (declare `distinct` and `top-share`); otherwise the \
+         collection stays on one shard",
         shown.join(", ")
     );
     fails(CheckId::ShardKeys, &unsound, because)
@@ -463,7 +471,8 @@ fn sizes(collections: &[CollectionPlan], capacity: &[Capacity]) -> DesignCheck {
     let home = collections.iter().find(|c| c.name == largest.collection).filter(|_| !holds);
     if let Some(field) = home.and_then(|home| blob(&home.fields)) {
         because.push_str(&format!(
-            "; `{}` is binary data of that size: keep it in GridFS or an object store, and its address here (DM-05.4)",
+            "; `{}` is large binary data: store it in GridFS or an object store, and its address \
+             here (DM-05.4)",
             field.name
         ));
     }

@@ -11,12 +11,12 @@ use docward_model::{
 use crate::decide::decision::{Decision, EntityAdvice};
 use crate::decide::pattern::{Bucket, Pattern, Window};
 use crate::decide::vote::Choice;
-use crate::declared::access::is_tree;
 use crate::declared::field_plan::{
     Origin, Planned, Rank, TREE_DEPTH, add_kinds, declared, document_bytes, has_statistics,
     kind_field, own, previewed,
 };
 use crate::declared::naming::Naming;
+use crate::declared::read_direction::is_tree;
 
 /// The fields that store a sum.
 pub(crate) struct Summed {

@@ -36,7 +36,7 @@ pub(crate) fn plan(layout: &Layout<'_>, collection: &mut CollectionPlan) {
                 unique: true,
                 ..IndexPlan::on(
                     keys.clone(),
-                    format!("`{relationship}` from its parent; no pair twice"),
+                    format!("`{relationship}` from its parent; no duplicate pairs"),
                 )
             };
             let back = IndexPlan::on(
@@ -50,7 +50,7 @@ pub(crate) fn plan(layout: &Layout<'_>, collection: &mut CollectionPlan) {
             let mut keys: Vec<(String, bool)> =
                 references(&collection.fields).take(1).map(|name| (name, false)).collect();
             keys.push(("page".to_owned(), false));
-            let pages = format!("pages of `{relationship}` in order, none twice");
+            let pages = format!("pages of `{relationship}` in order, without duplicates");
             found.push(IndexPlan { unique: true, ..IndexPlan::on(keys, pages) });
             // Reads query pages in the same way as the list in the parent.
             by_reads(layout, collection, &mut found);
@@ -151,7 +151,7 @@ fn for_read(
             *how == Matching::Equal && is_here(name) && entity.field(name).is_some_and(tells)
         });
         let (name, _) = telling.filter(|_| !is_open)?;
-        let serves = format!("`{}`, beside ids from elsewhere", read.name);
+        let serves = format!("`{}`, with ids from another read", read.name);
         return Some(IndexPlan::on(vec![(place(name), false)], serves));
     }
     let sorted = !read.sort.is_empty();
@@ -175,7 +175,7 @@ fn for_read(
     let sort: Vec<(String, bool)> = sort.map(|(name, falls)| (place(name), *falls)).collect();
     let mut notes = Vec::new();
     if !narrow.is_empty() {
-        notes.push("the range leaves so little that it stands before the sort".to_owned());
+        notes.push("the range is so selective that it precedes the sort".to_owned());
     }
     let mut keys: Vec<(String, bool)> = Vec::new();
     let mut compared = 0;
@@ -191,7 +191,7 @@ fn for_read(
         }
     }
     if let Some(dropped) = one_array(&collection.fields, &mut keys) {
-        notes.push(format!("an index goes through one array only, so `{dropped}` is left out"));
+        notes.push(format!("an index can contain only one array, so `{dropped}` is left out"));
     }
     // The filter matches a single document, whatever its other conditions are.
     if keys.first().is_none_or(|(first, _)| first == "_id" && (keys.len() == 1 || compared > 0)) {

@@ -191,14 +191,18 @@ pub(crate) fn stays_small(collection: &CollectionPlan) -> bool {
 /// Describes how a key can be changed later (SK-12).
 fn change(server: (u32, u32)) -> &'static str {
     match server {
-        (5.., _) => "`reshardCollection` changes it while the cluster runs, at the price of a copy",
+        (5.., _) => "`reshardCollection` changes it online, but copies all documents",
         (4, 4..) => {
-            "`refineCollectionShardKey` adds fields behind it; any other key needs a new collection"
+            "`refineCollectionShardKey` appends fields; any other key needs a new collection"
         }
         (4, 2..) => {
-            "it stays; values of its fields may be updated, and another key needs a new collection"
+            "it cannot change; values of its fields can be updated, and another key needs a new \
+             collection"
         }
-        _ => "it stays, and so do the values of its fields; another key needs a new collection",
+        _ => {
+            "neither the key nor the values of its fields can change; another key needs a new \
+         collection"
+        }
     }
 }
 
@@ -228,8 +232,8 @@ enum Lack {
 impl Lack {
     fn text(self) -> &'static str {
         match self {
-            Self::Missing => "may be missing",
-            Self::Null => "may be null",
+            Self::Missing => "can be missing",
+            Self::Null => "can be null",
         }
     }
 }
@@ -257,9 +261,9 @@ fn fetched(layout: &Layout<'_>, collection: &CollectionPlan) -> Vec<(f64, Found)
         if decision.choice != Some(Choice::Reference) || !is_end {
             continue;
         }
-        for read in crate::declared::access::along(layout.model, r) {
+        for read in crate::declared::read_direction::along(layout.model, r) {
             let mut along = read.with.iter().filter(|with| with.relationship == r.name);
-            let by_parent = crate::declared::access::comes_by_parent(layout.model, read, r);
+            let by_parent = crate::declared::read_direction::comes_by_parent(layout.model, read, r);
             if r.child == collection.entity && by_parent {
                 let summed = read.sums.iter().any(|(of, _)| *of == r.name);
                 let counted = read.counts.contains(&r.name)
@@ -454,16 +458,20 @@ impl Judge<'_, '_> {
             None => ("SK-4", Some(true), "nothing is read of it".to_owned()),
             Some((named, _)) if zoned => {
                 let share = text::percent(named);
-                let why = format!("{share} of the reads name `{first}`; the others ask every zone");
+                let why = format!(
+                    "{share} of the reads filter on `{first}`; the others go to \
+                 every zone"
+                );
                 ("SK-4", Some(named >= TARGETED), why)
             }
             Some((named, _)) => {
                 // The clause accepts a prefix, but the text says how much it helps.
                 let few = self.reaches_few(&fields, named);
-                let named_it = format!("{} of the reads name it", text::percent(named));
+                let named_it = format!("{} of the reads filter on it", text::percent(named));
                 let why = match few < named {
                     true => format!(
-                        "{named_it}, though each of the few values of `{first}` is on many shards, and only {} name what follows",
+                        "{named_it}, but each of the few values of `{first}` is on many shards, \
+                         and only {} filter on the next field",
                         text::percent(few)
                     ),
                     false => named_it,
@@ -479,7 +487,7 @@ impl Judge<'_, '_> {
             checks.push(("CK-13", Some(false), why));
         }
         if hashed && ranged > RANGES {
-            let why = format!("{} of the reads ask for a range of it", text::percent(ranged));
+            let why = format!("{} of the reads filter on a range of it", text::percent(ranged));
             checks.push(("SK-9", Some(false), why));
         }
         KeyCandidate { fields, checks, targeted }
@@ -491,16 +499,26 @@ impl Judge<'_, '_> {
     fn hot_end(&self, fields: &[(String, bool)]) -> (&'static str, Option<bool>, String) {
         let leading = fields.first().map_or("_id", |(name, _)| name.as_str());
         if fields.iter().any(|(_, hashed)| *hashed) {
-            return ("SK-3", Some(true), "hashed, so new documents spread".to_owned());
+            return ("SK-3", Some(true), "hashed, so new documents are distributed".to_owned());
         }
         match self.rises(leading) {
             Some(false) => {}
             Some(true) => {
-                let why = format!("`{leading}` rises: all new documents go to one chunk");
+                let why = format!(
+                    "`{leading}` increases monotonically: all new documents go to \
+                 one chunk"
+                );
                 return ("SK-3", Some(false), why);
             }
             None => {
-                return ("SK-3", None, format!("whether `{leading}` rises is not declared"));
+                return (
+                    "SK-3",
+                    None,
+                    format!(
+                        "the model does not declare whether `{leading}` \
+                 increases monotonically"
+                    ),
+                );
             }
         }
         let behind = fields.get(1).map(|(name, _)| name.as_str());
@@ -509,26 +527,29 @@ impl Judge<'_, '_> {
         {
             let Some(values) = self.distinct(leading) else {
                 let why = format!(
-                    "`{behind}` rises, and how many values `{leading}` has before it is not declared (`distinct`)"
+                    "`{behind}` increases monotonically, and the number of values of `{leading}` \
+                     before it is not declared (`distinct`)"
                 );
                 return ("SK-3", None, why);
             };
             if values < self.ends {
                 let why = format!(
-                    "`{behind}` rises, and before it `{leading}` has {} only: new documents go to the ends of so few ranges",
+                    "`{behind}` increases monotonically, and `{leading}` before it has only {}: \
+                     new documents go to the ends of a few ranges",
                     text::plural(values as u64, "value")
                 );
                 return ("SK-3", Some(false), why);
             }
             if let Some(share) = self.top_share(leading).filter(|share| *share > TOP_FAIL) {
                 let why = format!(
-                    "`{behind}` rises, and {} of the documents have one value of `{leading}`: they go to one chunk",
+                    "`{behind}` increases monotonically, and {} of the documents have one value \
+                     of `{leading}`: they go to one chunk",
                     text::percent(share)
                 );
                 return ("SK-3", Some(false), why);
             }
         }
-        ("SK-3", Some(true), format!("`{leading}` does not rise"))
+        ("SK-3", Some(true), format!("`{leading}` does not increase monotonically"))
     }
 
     /// Whether a field has few values, or one value in most documents.
@@ -567,7 +588,7 @@ impl Judge<'_, '_> {
         let one = named.len() == 1;
         (!named.is_empty()).then(|| {
             format!(
-                "the unique {} on {} {} not begin with it, and the server refuses both together",
+                "the unique {} on {} {} not begin with it, and the server refuses the combination",
                 if one { "index" } else { "indexes" },
                 named.join(", on "),
                 if one { "does" } else { "do" }
@@ -577,11 +598,7 @@ impl Judge<'_, '_> {
 
     fn cardinality(&self, names: &[&str]) -> (&'static str, Option<bool>, String) {
         if let Some(own) = names.iter().find(|name| self.is_own(name)) {
-            return (
-                "SK-1",
-                Some(true),
-                format!("`{own}` has a value of its own in every document"),
-            );
+            return ("SK-1", Some(true), format!("`{own}` is unique in every document"));
         }
         let known: Vec<Option<f64>> = names.iter().map(|name| self.distinct(name)).collect();
         let series = self.series_of(names);
@@ -589,7 +606,7 @@ impl Judge<'_, '_> {
         // A time field has almost as many values as there are documents.
         let times = names.iter().find(|name| self.is_time(name));
         if let Some(time) = times.filter(|_| most < self.least) {
-            return ("SK-1", Some(true), format!("`{time}` is a time, of which no two are alike"));
+            return ("SK-1", Some(true), format!("`{time}` is a time, so values rarely repeat"));
         }
         let holds = if most >= self.least {
             Some(true)
@@ -599,9 +616,9 @@ impl Judge<'_, '_> {
             None
         };
         let why = match holds {
-            None => "how many values it has is not declared (`distinct`)".to_owned(),
+            None => "the number of its values is not declared (`distinct`)".to_owned(),
             _ => format!(
-                "{} values or more, {} wanted",
+                "at least {} values (required: {})",
                 text::count(most as u64),
                 text::count(self.least as u64)
             ),
@@ -625,7 +642,7 @@ impl Judge<'_, '_> {
             (_, true) => ("SK-2", Some(true), "no value is in two documents".to_owned()),
             (Some(share), false) => {
                 let fine = names.len() > 1 || share <= TOP_FAIL;
-                let word = if share > TOP_WARN && fine { ", which is much" } else { "" };
+                let word = if share > TOP_WARN && fine { ", which is a lot" } else { "" };
                 let why = format!("the most frequent value is in {}{word}", text::percent(share));
                 ("SK-2", Some(fine), why)
             }
@@ -636,14 +653,14 @@ impl Judge<'_, '_> {
             {
                 let values = self.distinct(first).unwrap_or(1.0).max(1.0);
                 let why = format!(
-                    "it has {} only: one of them is in {} or more",
+                    "it has only {}: one of them is in at least {} of the documents",
                     text::plural(values as u64, "value"),
                     text::percent(1.0 / values)
                 );
                 ("SK-2", Some(false), why)
             }
             (None, false) => {
-                let why = "how frequent its values are is not declared (`top-share`)".to_owned();
+                let why = "the frequency of its values is not declared (`top-share`)".to_owned();
                 ("SK-2", None, why)
             }
         }
@@ -706,8 +723,10 @@ impl Judge<'_, '_> {
         if self.layout.model.deployment.server < (4, 4) {
             let missing = fields.iter().filter_map(lacks).find(|(_, lack)| *lack == Lack::Missing);
             if let Some((name, _)) = missing {
-                let why =
-                    format!("`{name}` may be missing, and before 4.4 such a document is refused");
+                let why = format!(
+                    "`{name}` can be missing, and servers before 4.4 refuse such a \
+                     document"
+                );
                 return Some(("CK-13", Some(false), why));
             }
         }

@@ -41,9 +41,9 @@ fn about(collection: &CollectionPlan) -> String {
         Purpose::Entity | Purpose::TimeSeries { .. } => format!("one `{entity}`"),
         Purpose::Junction(name) => format!("one pair of `{name}`"),
         Purpose::Bucket(bucket) => format!("up to {} of `{entity}`", bucket.most),
-        Purpose::Overflow(name) => format!("a page of `{name}` that the parent has no room for"),
+        Purpose::Overflow(name) => format!("an overflow page of `{name}`"),
         Purpose::Versions => format!("an old version of one `{entity}`"),
-        Purpose::Archive => format!("one `{entity}` that is hardly read any more"),
+        Purpose::Archive => format!("one archived `{entity}`"),
     }
 }
 

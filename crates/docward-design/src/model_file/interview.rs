@@ -19,12 +19,12 @@ pub trait Ask {
 
 /// Runs the interview. Returns `None` if the user cancelled it.
 pub fn interview(with: &mut impl Ask, as_of: Option<&str>) -> Option<String> {
-    let name = text(with, "What is the model called?", Some("shop"), is_name)?;
+    let name = text(with, "What is the name of the model?", Some("shop"), is_name)?;
     let mut entities: Vec<Described> = Vec::new();
     let mut relations = Vec::new();
     let parents = text(
         with,
-        "Which things does it have? (separated by commas)",
+        "Which entities does it have? (separated by commas)",
         Some("order, customer"),
         |t| names(t).is_some(),
     )?;
@@ -32,8 +32,8 @@ pub fn interview(with: &mut impl Ask, as_of: Option<&str>) -> Option<String> {
         entities.push(described(with, &entity)?);
     }
     loop {
-        let prompt =
-            "What belongs to what? parent.children, for example order.items (empty to end)";
+        let prompt = "Which entities belong to another one? Write parent.children, for example order.items \
+             (empty to end)";
         let given = with.ask(prompt)?;
         let given = given.trim();
         if given.is_empty() {
@@ -41,7 +41,7 @@ pub fn interview(with: &mut impl Ask, as_of: Option<&str>) -> Option<String> {
         }
         let Some((parent, role)) = given.split_once('.').filter(|(p, r)| is_name(p) && is_name(r))
         else {
-            with.complain("write the parent, a dot, and what its children are called: order.items");
+            with.complain("write the parent, a dot, and the name of its children: order.items");
             continue;
         };
         if !entities.iter().any(|e| e.name == parent) {
@@ -49,7 +49,7 @@ pub fn interview(with: &mut impl Ask, as_of: Option<&str>) -> Option<String> {
         }
         let guess = words::singular(role);
         let child =
-            text(with, &format!("Which thing is one of the {role}?"), Some(&guess), is_name)?;
+            text(with, &format!("Which entity is one of the {role}?"), Some(&guess), is_name)?;
         if !entities.iter().any(|e| e.name == child) {
             entities.push(described(with, &child)?);
         }
@@ -90,7 +90,7 @@ fn described(with: &mut impl Ask, name: &str) -> Option<Described> {
         name: name.to_owned(),
         bytes: text(
             with,
-            &format!("How large is one {name}, without what belongs to it?"),
+            &format!("How large is one {name}, without its children?"),
             Some("300 B"),
             is_bytes,
         )?,
@@ -102,7 +102,7 @@ fn described(with: &mut impl Ask, name: &str) -> Option<Described> {
         )?,
         growth: text(
             with,
-            &format!("How many {} come?", words::plural(name)),
+            &format!("How many {} are added?", words::plural(name)),
             Some("1000/day"),
             is_growth,
         )?,
@@ -118,7 +118,10 @@ fn relation(with: &mut impl Ask, parent: &str, role: &str, child: &str) -> Optio
     let is_newest = |t: &str| t == "all" || quantity::count(t).is_some_and(|n| n >= 1.0);
     let given = text(
         with,
-        &format!("How many {role} has one {parent}: usually, at the 99th percentile, at most?"),
+        &format!(
+            "How many {role} does one {parent} have: typically, at the 99th percentile, at \
+         most?"
+        ),
         Some("3 20 80"),
         is_spread,
     )?;
@@ -130,14 +133,14 @@ fn relation(with: &mut impl Ask, parent: &str, role: &str, child: &str) -> Optio
         growth: text(
             with,
             &format!(
-                "Is there an end to the {role} of one {parent}? (bounded, endless, or 30/year)"
+                "Is the number of {role} per {parent} bounded? (bounded, endless, or 30/year)"
             ),
             Some("bounded"),
             is_growth,
         )?,
         parents: text(
             with,
-            &format!("To how many {} does one {child} belong?", words::plural(parent)),
+            &format!("How many {} does one {child} belong to?", words::plural(parent)),
             Some("1"),
             is_count,
         )?,
@@ -159,24 +162,16 @@ fn relation(with: &mut impl Ask, parent: &str, role: &str, child: &str) -> Optio
             Some("0"),
             is_rate,
         )?,
-        inserted: text(
-            with,
-            &format!("How often does {} come?", one(child)),
-            Some("1/s"),
-            is_rate,
-        )?,
+        inserted: text(with, &format!("How often is {} added?", one(child)), Some("1/s"), is_rate)?,
         updated: text(
             with,
-            &format!("How often is {} changed by itself?", one(child)),
+            &format!("How often is {} changed on its own?", one(child)),
             Some("0"),
             is_rate,
         )?,
         atomic: text(
             with,
-            &format!(
-                "Must {} and its {role} change together or not at all? (yes, no)",
-                one(parent)
-            ),
+            &format!("Must {} and its {role} change atomically? (yes, no)", one(parent)),
             Some("no"),
             |t| matches!(t, "yes" | "no"),
         )? == "yes",
@@ -212,7 +207,7 @@ fn text(
             return Some(answer);
         }
         with.complain(&format!(
-            "`{answer}` cannot be used here; it is written like `{}`",
+            "`{answer}` is not valid here; write it like `{}`",
             default.unwrap_or("text")
         ));
     }
@@ -261,14 +256,15 @@ fn written(name: &str, as_of: Option<&str>, entities: &[Described], relations: &
         let _ = writeln!(out, "    count: {}", entity.count);
         let _ = writeln!(
             out,
-            "    fields:\n      name: {{type: string, bytes: {}}}   # replace by its real fields",
+            "    fields:\n      name: {{type: string, bytes: {}}}   # replace this with the real \
+             fields",
             entity.bytes
         );
         let _ = writeln!(out, "      createTime: date");
         let _ =
             writeln!(out, "    lifecycle: {{growth: {}, kept: {}}}", entity.growth, entity.kept);
         if !related(&entity.name) {
-            let _ = writeln!(out, "    # ? reads and writes that name it");
+            let _ = writeln!(out, "    # ? add reads and writes of this entity");
         }
     }
     if relations.is_empty() {
@@ -415,7 +411,7 @@ mod tests {
         let (text, complaints) =
             held(&["a b", "blog", "post", "large", "2 KB", "50k", "20", "20/day", "", ""]);
         assert_eq!(complaints.len(), 3, "{complaints:?}");
-        assert!(complaints[1].contains("`large` cannot be used here"), "{complaints:?}");
+        assert!(complaints[1].contains("`large` is not valid here"), "{complaints:?}");
         assert!(text.is_some_and(|text| text.contains("kept: forever")));
     }
 

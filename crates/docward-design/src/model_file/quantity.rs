@@ -11,11 +11,11 @@ pub(crate) fn count(text: &str) -> Option<f64> {
         _ => return None,
     };
     // Larger numbers are typing errors.
-    Some(number * times).filter(|count| *count <= MOST)
+    Some(number * times).filter(|count| *count <= MAX_COUNT)
 }
 
 /// The largest valid number.
-const MOST: f64 = 1e15;
+const MAX_COUNT: f64 = 1e15;
 
 /// Parses a version, which is an integer from 1 on.
 pub(crate) fn version(text: &str) -> Option<u64> {
@@ -61,7 +61,7 @@ pub(crate) fn often(per_second: f64) -> String {
     let tenths = (per_second * seconds * 10.0).round() as u64;
     let number = match (tenths / 10, tenths % 10) {
         (1, 0) => return format!("once {unit}"),
-        (0, 0) => return format!("hardly once {unit}"),
+        (0, 0) => return format!("less than once {unit}"),
         (whole, 0) => docward_model::text::count(whole),
         (whole @ 0..10, tenth) => format!("{whole}.{tenth}"),
         (whole, tenth) => docward_model::text::count(whole + u64::from(tenth >= 5)),

@@ -19,7 +19,7 @@ use crate::model_file::quantity;
 pub const STARTER: &str = include_str!("starter.yaml");
 
 /// The maximum number of fields per entity. Further fields are replaced by a comment.
-const MOST_FIELDS: usize = 60;
+const MAX_FIELDS: usize = 60;
 
 /// The maximum nesting depth of objects. Models need no more (DM-06.1).
 const DEEPEST: usize = 8;
@@ -57,10 +57,10 @@ pub fn starter_from(
     let database = kept.first().map(|c| c.namespace.database.as_str()).unwrap_or("model");
     let _ = writeln!(
         out,
-        "# Filled in from data; lines with `?` are questions that data cannot answer."
+        "# Derived from data. Lines with `?` are questions that the data cannot answer."
     );
     if kept.iter().any(|c| c.namespace.database != database) {
-        let _ = writeln!(out, "# Several databases are in it; `--db` keeps to one.");
+        let _ = writeln!(out, "# The source has several databases; `--db` selects one.");
     }
     let _ = writeln!(out, "version: 1");
     let _ = writeln!(out, "name: {}", scalar(database.trim_start_matches("db_")));
@@ -167,20 +167,21 @@ fn entity(
     if let Some(kind) = own.map(kind_of).filter(|kind| *kind != BsonType::ObjectId) {
         let _ = writeln!(
             out,
-            "    # `_id` is {} today, and an ObjectId in the design: declare what people know as a field with `unique: true`",
+            "    # `_id` is {} today, but an ObjectId in the design: declare the current value as \
+             a field with `unique: true`",
             text::a(kind.name())
         );
     }
     let top = own_fields(evidence, collection, profile);
     let _ = writeln!(out, "    fields:{}", if top.is_empty() { " {}" } else { "" });
-    for field in top.iter().take(MOST_FIELDS) {
+    for field in top.iter().take(MAX_FIELDS) {
         let unique = collection.indexes.iter().flatten().any(|index| {
             index.unique && matches!(index.keys.as_slice(), [key] if key.path == field.name)
         });
         write_field(out, profile, field, unique);
     }
-    if top.len() > MOST_FIELDS {
-        let _ = writeln!(out, "      # {} more fields are left out", top.len() - MOST_FIELDS);
+    if top.len() > MAX_FIELDS {
+        let _ = writeln!(out, "      # {} more fields are left out", top.len() - MAX_FIELDS);
     }
     lifecycle(out, collection, profile);
     if !operations.names(name, false) {
@@ -207,7 +208,8 @@ fn readings(
     let rate = quantity::written(found.per_second);
     let _ = writeln!(
         out,
-        "    # ? series: {{time: {time}, id: {id}, rate: {rate}, series: {}}}   (readings over time? then take this sign away)",
+        "    # ? series: {{time: {time}, id: {id}, rate: {rate}, series: {}}}   (if these are \
+         readings over time, uncomment this line)",
         found.series
     );
 }
@@ -264,7 +266,7 @@ fn embedded_entity(out: &mut String, name: &str, fields: &[&Field], profile: &Pr
     let _ = writeln!(out, "  {}:", scalar(name));
     let _ = writeln!(out, "    # embedded today");
     let _ = writeln!(out, "    fields:{}", if fields.is_empty() { " {}" } else { "" });
-    for field in fields.iter().take(MOST_FIELDS) {
+    for field in fields.iter().take(MAX_FIELDS) {
         write_field(out, profile, field, false);
     }
     let _ = writeln!(out, "    # ? lifecycle: {{growth: 1000/day, kept: forever}}");
@@ -290,26 +292,29 @@ fn is_never_there(field: &Field) -> bool {
 /// of empty lists. A list must not be null.
 fn open_in(profile: &Profile, field: &Field, path: &str, depth: usize, open: &mut Vec<String>) {
     if is_never_there(field) {
-        open.push(format!("`{path}` is always null: of what type is it?"));
+        open.push(format!("`{path}` is always null: what is its type?"));
     }
     if kind_of(field) == BsonType::Array {
         let element = children(profile, field).find(|f| f.shape == FieldShape::Element);
         match element {
             Some(element) if is_never_there(element) => {
-                open.push(format!("elements of `{path}` are always null: of what type are they?"));
+                open.push(format!("elements of `{path}` are always null: what is their type?"));
             }
             Some(element) if element.types.of(BsonType::Null) > 0 => {
                 open.push(format!(
-                    "some elements of `{path}` are null, which a list does not take"
+                    "some elements of `{path}` are null, which a list in a model cannot have"
                 ));
             }
             Some(_) => {}
-            None => open.push(format!("`{path}` is always empty: of what type are its elements?")),
+            None => open.push(format!(
+                "`{path}` is always empty: what is the type of its \
+             elements?"
+            )),
         }
     }
     if kind_of(field) == BsonType::Object && depth < DEEPEST {
         let inside = children(profile, field).filter(|f| f.shape == FieldShape::Named);
-        for below in inside.filter(|f| is_plain(&f.name)).take(MOST_FIELDS) {
+        for below in inside.filter(|f| is_plain(&f.name)).take(MAX_FIELDS) {
             open_in(profile, below, &format!("{path}.{}", below.name), depth + 1, open);
         }
     }
@@ -332,7 +337,7 @@ fn field_line(profile: &Profile, field: &Field, unique: bool, depth: usize) -> S
     if kind == BsonType::Object && depth < DEEPEST {
         let inside: Vec<String> = children(profile, field)
             .filter(|f| f.shape == FieldShape::Named && is_plain(&f.name))
-            .take(MOST_FIELDS)
+            .take(MAX_FIELDS)
             .map(|f| field_line(profile, f, false, depth + 1))
             .collect();
         if !inside.is_empty() {
@@ -460,7 +465,7 @@ impl Relation<'_> {
         if !self.copies.is_empty() {
             let _ = writeln!(
                 out,
-                "    # copies of `{}` today, which a design makes anew: {}",
+                "    # copies of `{}` today, which the design creates again: {}",
                 self.child,
                 self.copies.join(", ")
             );

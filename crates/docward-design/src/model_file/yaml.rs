@@ -64,7 +64,7 @@ impl<'t> Builder<'t, '_, '_> {
                 Event::StreamStart | Event::DocumentStart(_) | Event::DocumentEnd => {}
                 Event::StreamEnd => break,
                 _ if root.is_some() => {
-                    self.fail(at, "a second document begins here", "keep one model in a file");
+                    self.fail(at, "a second YAML document begins here", "keep one model in a file");
                     break;
                 }
                 event => root = Some(self.node(event, at, 0)?),
@@ -77,7 +77,7 @@ impl<'t> Builder<'t, '_, '_> {
         match self.events.next_event()? {
             Ok((event, span)) => Some((event, at(&span.start))),
             Err(error) => {
-                let message = format!("this is no YAML: {}", error.info());
+                let message = format!("this is not valid YAML: {}", error.info());
                 self.fail(at(error.marker()), message, "check indentation, colons and quotes");
                 None
             }
@@ -112,7 +112,7 @@ impl<'t> Builder<'t, '_, '_> {
             Event::MappingStart(..) => Value::Map(self.map(depth)?),
             Event::Alias(_) => {
                 // Expanded aliases could grow without bound, and their positions would be wrong.
-                self.fail(at, "aliases (`*name`) are not read", "write the value out");
+                self.fail(at, "aliases (`*name`) are not supported", "write out the value");
                 return None;
             }
             _ => return None,
@@ -135,8 +135,12 @@ impl<'t> Builder<'t, '_, '_> {
             let (event, at) = self.next()?;
             let node = self.node(event, at, depth + 1)?;
             if let Some((_, first, _)) = entries.iter().find(|(name, _, _)| *name == key) {
-                let message = format!("`{key}` stands here again, first in line {}", first.line);
-                self.faults.push(key_at, message, Some("keep one of them".to_owned()));
+                let message = format!(
+                    "`{key}` is repeated here; it is first in line \
+                 {}",
+                    first.line
+                );
+                self.faults.push(key_at, message, Some("remove one of them".to_owned()));
                 continue;
             }
             entries.push((key, key_at, node));

@@ -1,6 +1,6 @@
 //! Tests the shop and the bank.
 
-use docward_design::{Choice, Pattern, Purpose, Verdict, Vote, Way};
+use docward_design::{Choice, Pattern, Purpose, StorageAlternative, Verdict, Vote};
 use docward_model::BsonType;
 
 use crate::common::{gallery, gallery_with, of, text_of};
@@ -17,18 +17,21 @@ fn st_07_ap_s0_5_order_items_are_embedded_and_one_read_is_enough() {
     }
     assert!(!shop.has_collection("item"));
     // The design needs one read for a page instead of two.
-    let page = |way: Way| {
+    let page = |way: StorageAlternative| {
         let alternative = items.alternatives.iter().find(|a| a.way == way).unwrap();
         let cost = alternative.operations.iter().find(|cost| cost.name == "order page").unwrap();
         (cost.documents, cost.transaction)
     };
-    assert_eq!(page(Way::Embed).0, 1.0);
-    assert_eq!(page(Way::Reference).0, 4.0, "the order and three items");
-    let placing = |way: Way| {
+    assert_eq!(page(StorageAlternative::Embed).0, 1.0);
+    assert_eq!(page(StorageAlternative::Reference).0, 4.0, "the order and three items");
+    let placing = |way: StorageAlternative| {
         let alternative = items.alternatives.iter().find(|a| a.way == way).unwrap();
         alternative.operations.iter().find(|c| c.name == "place an order").unwrap().transaction
     };
-    assert_eq!((placing(Way::Embed), placing(Way::Reference)), (false, true));
+    assert_eq!(
+        (placing(StorageAlternative::Embed), placing(StorageAlternative::Reference)),
+        (false, true)
+    );
     assert!(!items.needs_transaction);
 }
 
@@ -129,7 +132,7 @@ fn st_28_pt_subset_1_a_product_shows_five_of_2847_reviews_count_and_average() {
 fn dm_05_1_lm_3_the_dates_on_which_reviews_would_cross_the_tiers() {
     let shop = gallery("shop");
     let reviews = shop.decision("product.reviews");
-    let embed = reviews.alternatives.iter().find(|a| a.way == Way::Embed).unwrap();
+    let embed = reviews.alternatives.iter().find(|a| a.way == StorageAlternative::Embed).unwrap();
     let facts = &reviews.facts;
     let labels: Vec<&str> = embed.crossings.iter().map(|c| c.label).collect();
     assert_eq!(labels, ["100 KB", "1 MB", "10 MB", "16 MB"]);
@@ -155,7 +158,7 @@ fn dm_05_1_lm_3_the_dates_on_which_reviews_would_cross_the_tiers() {
         assert!(size(crossing.children) <= tier && size(crossing.children + 1) > tier);
     }
     let hybrid = &reviews.alternatives[0];
-    assert_eq!(hybrid.way, Way::Hybrid);
+    assert_eq!(hybrid.way, StorageAlternative::Hybrid);
     assert!(hybrid.crossings.is_empty(), "five reviews never cross anything");
     let (first, last) = (hybrid.parent.first().unwrap(), hybrid.parent.last().unwrap());
     assert_eq!((first.2, last.0), (last.2, 5), "and the product is as large in five years");
@@ -223,7 +226,7 @@ fn ck_10_a_transfer_spans_two_documents_and_is_written_down() {
     assert!(entries.needs_transaction);
     let (holds, because) = bank.check("CK-10");
     assert_eq!(holds, Some(true));
-    assert!(because.starts_with("1 transaction written down"), "{because}");
+    assert!(because.starts_with("1 transaction declared"), "{because}");
     let silent = gallery_with("bank", "    transaction: true\n", "");
     let (holds, because) = silent.check("CK-10");
     assert_eq!(holds, Some(false));

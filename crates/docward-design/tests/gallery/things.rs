@@ -1,6 +1,6 @@
 //! Tests the sensors and the catalogue.
 
-use docward_design::{Pattern, Purpose, Verdict, Vote, Way, Window};
+use docward_design::{Pattern, Purpose, StorageAlternative, Verdict, Vote, Window};
 use docward_model::BsonType;
 
 use crate::common::{gallery, gallery_with};
@@ -43,7 +43,7 @@ fn st_08_st_23_pt_bucket_1_on_4_4_an_hour_is_a_bucket() {
     assert!(bucket.bytes < 102_400);
     assert_eq!(
         iot.advice("reading").remarks,
-        ["time series begin with 5.0, and the server is 4.4"]
+        ["time series need MongoDB 5.0, and the server is 4.4"]
     );
     let plan = iot.collection("reading");
     assert_eq!(plan.documents, Some((5e9_f64 / 60.0).ceil()));
@@ -109,7 +109,8 @@ fn st_25_pt_outlier_1_a_bestseller_overflows_into_pages_of_1000() {
     assert_eq!(catalogue.field("book", "purchasers").items.unwrap().max, 1000);
     // The largest parent in the table is as large as the largest stored document, except for the
     // flag. Further elements are on pages.
-    let embed = purchasers.alternatives.iter().find(|a| a.way == Way::Embed).unwrap();
+    let embed =
+        purchasers.alternatives.iter().find(|a| a.way == StorageAlternative::Embed).unwrap();
     let stored = catalogue.design.capacity.iter().find(|c| c.collection == "book").unwrap();
     assert!(stored.document.2.abs_diff(embed.parent[0].3) < 20, "{:?}", embed.parent);
     let pages = catalogue.collection("book_purchaser_overflow");

@@ -1,11 +1,11 @@
 //! Tests the cost of alternatives for a relationship (ER-X.1): documents, bytes and index entries.
 
-use docward_design::{Alternative, OperationCost, Rank, Way, document_bytes};
+use docward_design::{Alternative, OperationCost, Rank, StorageAlternative, document_bytes};
 
 use crate::common::{Case, of};
 
 #[track_caller]
-fn way<'c>(case: &'c Case, relationship: &str, way: Way) -> &'c Alternative {
+fn way<'c>(case: &'c Case, relationship: &str, way: StorageAlternative) -> &'c Alternative {
     let all = &case.decision(relationship).alternatives;
     all.iter().find(|one| one.way == way).unwrap()
 }
@@ -36,7 +36,7 @@ writes:
   author: {insert: [course, module, lesson], rate: 30/h}
   rename: {update: module, sets: [module.heading], rate: 30/h}
 ");
-    let lessons = way(&case, "module.lessons", Way::Reference);
+    let lessons = way(&case, "module.lessons", StorageAlternative::Reference);
     let page = cost(lessons, "course page");
     assert_eq!(page.documents, 81.0);
     assert!((250_000.0..260_000.0).contains(&page.bytes), "{}", page.bytes);
@@ -46,7 +46,7 @@ writes:
     let bytes = cost(lessons, "rename").bytes;
     assert!((bytes / renamed.bytes - 1.0).abs() < 0.1, "{bytes} {}", renamed.bytes);
     // The course would embed all lessons.
-    let embedded = cost(way(&case, "module.lessons", Way::Embed), "course page");
+    let embedded = cost(way(&case, "module.lessons", StorageAlternative::Embed), "course page");
     assert_eq!(embedded.documents, 1.0);
     assert!(embedded.bytes > 240_000.0, "{}", embedded.bytes);
 }
@@ -180,7 +180,7 @@ writes:
   w: {insert: [cook, recipe], rate: 1/min}
   edit: {update: recipe, rate: 1/min}
 ");
-    let embed = way(&case, "cook.recipes", Way::Embed);
+    let embed = way(&case, "cook.recipes", StorageAlternative::Embed);
     for name in ["recipe", "edit"] {
         assert!(cost(embed, name).bytes > 4096.0, "{name}: {}", cost(embed, name).bytes);
     }
@@ -230,7 +230,7 @@ writes:
   prepare: {insert: [list, person], rate: 3/h}
 ");
     let chosen = &shared.decision("list.candidates").alternatives[0];
-    if chosen.way == Way::Embed {
+    if chosen.way == StorageAlternative::Embed {
         let sizes = shared.design.capacity.iter().find(|c| c.collection == "list").unwrap();
         assert_eq!(chosen.parent[0].1, sizes.document.0);
         let (table, stored) = (chosen.storage.unwrap(), sizes.years[0].1.unwrap().1);
@@ -295,7 +295,7 @@ writes:
   h: {insert: ward, rate: 1/h}
 ");
     // One in 32 wards shows five notes.
-    let (_, typical, p99, max) = way(&case, "ward.obs", Way::Hybrid).parent[0];
+    let (_, typical, p99, max) = way(&case, "ward.obs", StorageAlternative::Hybrid).parent[0];
     assert!(typical < 2000 && (2700..3100).contains(&p99) && max >= p99, "{typical} {p99} {max}");
     assert!(case.design.capacity.iter().any(|c| c.collection == "ward" && c.document.1 == p99));
 }
@@ -305,7 +305,11 @@ fn er_m_6_row_and_table_name_the_same_size() {
     for name in crate::common::GALLERY {
         let case = crate::common::gallery(name);
         for decision in case.design.decisions.iter().filter(|d| d.choice.is_some()) {
-            let embedded = decision.alternatives.iter().find(|one| one.way == Way::Embed).unwrap();
+            let embedded = decision
+                .alternatives
+                .iter()
+                .find(|one| one.way == StorageAlternative::Embed)
+                .unwrap();
             let shown = docward_model::text::bytes(embedded.parent[0].2);
             let mut rows = decision.ruling.rows.iter().filter(|row| row.rows.contains(&"ER-M.6"));
             let row = rows.find(|row| row.because.contains("projected at p99"));
@@ -404,7 +408,7 @@ writes:
     for relationship in ["author.posts", "post.comments"] {
         assert_eq!(chosen(&case, relationship, "everything").documents, 211.0, "{relationship}");
     }
-    let embedded = way(&case, "post.comments", Way::Embed);
+    let embedded = way(&case, "post.comments", StorageAlternative::Embed);
     assert_eq!(cost(embedded, "everything").documents, 11.0);
 }
 
@@ -483,7 +487,7 @@ writes:
     assert_eq!(profile.documents, 61.0);
     assert!((profile.bytes / (60.0 * documents) - 1.0).abs() < 0.1, "{profile:?}, {documents}");
     // In a separate collection, they would be read without matches.
-    let apart = cost(way(&case, "match.scores", Way::Reference), "profile");
+    let apart = cost(way(&case, "match.scores", StorageAlternative::Reference), "profile");
     assert!(apart.bytes < profile.bytes / 4.0 && apart.bytes > 60.0 * 40.0, "{apart:?}");
 }
 

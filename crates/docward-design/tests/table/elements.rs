@@ -59,7 +59,7 @@ fn pt_computed_1_what_else_a_list_would_keep_is_said_to_be_read() {
     let case = of(&shown);
     assert_eq!(case.named("option.votes"), ["parent-id-in-child", "computed"]);
     let remarks = case.decision("option.votes").remarks.join(" ");
-    assert!(remarks.contains("where counts and sums of its `vote` are kept"), "{remarks}");
+    assert!(remarks.contains("which can keep only counts and sums of its `vote`"), "{remarks}");
     let (holds, because) = case.check("CK-9");
     assert_eq!(holds, Some(false), "{because}");
 }

@@ -39,7 +39,7 @@ fn pt_ref_1_two_relationships_of_the_same_ends_are_two_fields() {
     assert_eq!(
         said,
         [
-            "m.yaml:6:3: `userId` would hold the ids of `user.sent` and of `user.received`; give each of them a `field:` of its own"
+            "m.yaml:6:3: `userId` would contain the ids of both `user.sent` and `user.received`; give each of them a `field:` of its own"
         ]
     );
     let case = of(&mail(BY.0, BY.1, ""));
@@ -67,7 +67,7 @@ fn ck_12_a_parent_that_is_had_in_two_ways_is_named_by_one() {
     assert_eq!(
         said(&by("user")),
         [
-            "m.yaml:10:3: `list` asks for `user`, which `user.sent` and `user.received` all lead to; write one of `senderId` and `receiverId`"
+            "m.yaml:10:3: `list` filters on `user`, which is ambiguous: `user.sent` and `user.received`; write one of `senderId` and `receiverId`"
         ]
     );
     assert!(said(&by("receiverId")).is_empty());
@@ -149,7 +149,7 @@ writes:
   v: {insert: [supplier, address], rate: 1/h}
 ");
     let said = &case.decision("supplier.address").remarks;
-    assert!(said.iter().any(|said| said.contains("has no document to live in")), "{said:?}");
+    assert!(said.iter().any(|said| said.contains("cannot be stored")), "{said:?}");
 }
 
 #[test]

@@ -79,7 +79,7 @@ fn ck_12_an_index_goes_through_one_array() {
     assert_eq!(case.indexes("thing")[0], "{ tags: 1, a: 1 }");
     assert_eq!(
         case.collection("thing").indexes[0].notes,
-        ["an index goes through one array only, so `marks` is left out"]
+        ["an index can contain only one array, so `marks` is left out"]
     );
 }
 

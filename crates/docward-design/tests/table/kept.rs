@@ -1,7 +1,7 @@
 //! Tests what parents store about their children: nothing that is incomplete, too short, or without
 //! a function that updates it.
 
-use docward_design::{Choice, Pattern, Verdict, Vote, Way};
+use docward_design::{Choice, Pattern, StorageAlternative, Verdict, Vote};
 
 use crate::common::{Case, WRITTEN, of, pair};
 
@@ -211,7 +211,7 @@ writes:
     assert_eq!(why.decided_by, ["ER-M.5", "DM-07.6", "DM-07.7"]);
     assert_eq!(
         why.how,
-        "vetoed: `marry` changes `person`, and copies in several of `list` would not follow"
+        "vetoed: `marry` changes `person`, and its copies in several of `list` would become out of date"
     );
     // Values that never change may be duplicated.
     for marry in ["update: [list, person], sets: [list.title]", "delete: [list, person]"] {
@@ -259,14 +259,18 @@ fn dm_07_6_dm_07_7_what_is_part_of_a_shared_child_changes_it() {
     assert_eq!(case.decision("playlist.songs").facts.child_only_update, Some(1.0));
     assert_eq!(case.votes("playlist.songs", "DM-07.4"), [Vote::Reference]);
     // If songs were embedded, each change would write every playlist with the song.
-    let embed = case.decision("playlist.songs").alternatives.iter().find(|a| a.way == Way::Embed);
+    let embed = case
+        .decision("playlist.songs")
+        .alternatives
+        .iter()
+        .find(|a| a.way == StorageAlternative::Embed);
     let cost = embed.unwrap().operations.iter().find(|cost| cost.name == "write").unwrap();
     assert!(cost.documents >= 20.0, "{cost:?}");
     let why = radio("update: [playlist, alias]").decision("playlist.songs").ruling.clone();
     assert_eq!(why.decided_by, ["ER-M.5", "DM-07.6", "DM-07.7"]);
     assert_eq!(
         why.how,
-        "vetoed: `write` changes `alias`, which is part of `song`, and copies in several of `playlist` would not follow"
+        "vetoed: `write` changes `alias`, which is part of `song`, and its copies in several of `playlist` would become out of date"
     );
     // These writes do not change existing songs: they insert or delete songs as a whole, or set
     // other fields.

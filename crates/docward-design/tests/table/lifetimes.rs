@@ -14,7 +14,7 @@ fn dp_2_what_has_no_date_does_not_go_by_itself() {
         let case = of(text);
         assert_eq!(case.verdict("parent.children"), Verdict::Hybrid);
         let remarks = &case.decision("parent.children").remarks;
-        remarks.iter().any(|said| said.contains("goes by itself"))
+        remarks.iter().any(|said| said.contains("expires, but"))
     };
     assert!(goes(&text));
     assert!(!goes(&text.replace("createTime", "dueDate")));
@@ -69,14 +69,11 @@ fn dp_2_what_documents_go_by_is_a_date() {
     assert_eq!(faults("loanTime", ""), [""; 0]);
     assert_eq!(
         faults("title", ""),
-        ["m.yaml:4:14: `loan` goes by `title`, which is a string; make it a `date`"]
+        ["m.yaml:4:14: `loan` expires by `title`, which is a string; make it a `date`"]
     );
     for by in ["_id", "loanTime.x"] {
         let said = faults(by, "");
-        assert!(
-            said.iter().any(|said| said.contains("no index can let documents go by")),
-            "{said:?}"
-        );
+        assert!(said.iter().any(|said| said.contains("cannot have an expiry index")), "{said:?}");
     }
     let unknown = faults("lendTime", "");
     assert!(unknown[0].contains("lendTime") && unknown[0].contains("loanTime"), "{unknown:?}");
@@ -85,7 +82,7 @@ fn dp_2_what_documents_go_by_is_a_date() {
     assert_eq!(
         faults("loanTime", series),
         [
-            "m.yaml:3:47: `loan` is a series, which goes by its time; take out `by: loanTime`, or say `at`"
+            "m.yaml:3:47: `loan` is a series, which expires by its time; remove `by: loanTime`, or write `at`"
         ]
     );
 }
@@ -187,8 +184,7 @@ fn dp_2_what_goes_with_a_parent_before_its_time_is_told() {
     assert_eq!(case.verdict("parent.children"), Verdict::Embed);
     let said = &case.advice("child").remarks;
     assert!(
-        said[0]
-            .starts_with("to be kept for ever, but part of `parent`, which is to go after 30 days"),
+        said[0].starts_with("kept forever, but part of `parent`, which expires after 30 days"),
         "{said:?}"
     );
 }
@@ -218,13 +214,12 @@ fn dp_2_documents_without_the_date_never_go_and_it_is_said() {
     assert_eq!(remarks("createTime: date"), "");
     let null = remarks("createTime: {type: date, nullable: true}");
     assert!(
-        null.contains(
-            "`createTime`, which may be null: documents without it never go by themselves"
-        ) && null.contains("never go to the archive"),
+        null.contains("`createTime`, which can be null: documents without it never expire")
+            && null.contains("are never archived"),
         "{null}"
     );
     let missing = remarks("createTime: {type: date, required: false}");
-    assert!(missing.contains("`createTime`, which may be missing"), "{missing}");
+    assert!(missing.contains("`createTime`, which can be missing"), "{missing}");
     // A date that every document has is preferred.
     let other = "createTime: {type: date, nullable: true}, insertTime: date";
     assert_eq!(remarks(other), "");
@@ -256,7 +251,7 @@ writes:
         let case = trips(longer);
         assert!(!goes(&case), "{longer}");
         let said = case.advice("receipt").remarks.join(" ");
-        assert!(said.contains("so nothing lets `trip` go"), "{said}");
+        assert!(said.contains("so the design has no expiry for `trip`"), "{said}");
         let trips = case.design.capacity.iter().find(|c| c.collection == "trip").unwrap();
         assert_eq!(trips.years.last().unwrap().1.unwrap().0, 6000, "there are ever more");
     }
@@ -279,7 +274,12 @@ writes:
 "
         ));
         assert_eq!(case.verdict("trip.photos"), Verdict::Reference);
-        case.decision("trip.photos").remarks.iter().any(|said| said.contains("of one that is gone"))
+        case.decision("trip.photos").remarks.iter().any(|said| {
+            said.contains(
+                "remove them \
+         regularly",
+            )
+        })
     };
     assert!(said("1 year", "10 years"));
     assert!(said("1 year", "forever"));

@@ -1,6 +1,6 @@
 //! PT-subset, ER-F.5: the newest children in their parent.
 
-use docward_design::{Pattern, Verdict, Way};
+use docward_design::{Pattern, StorageAlternative, Verdict};
 
 use super::patterns::{ALONE, ENDLESS};
 use crate::common::{Case, WRITTEN, of, pair};
@@ -50,9 +50,7 @@ fn er_f_5_what_must_be_current_is_in_no_preview() {
         // The checklist must state the second read.
         let (_, because) = case.check("CK-9");
         assert!(
-            because.ends_with(
-                "none takes a second read but for what must be current, which is read where it is"
-            ),
+            because.ends_with("none needs a second read except for data that must be current"),
             "{because}"
         );
     }
@@ -204,11 +202,11 @@ fn pt_subset_1_er_t_2_a_page_of_the_newest_is_no_read_of_the_list() {
     let share = decision.facts.co_read.unwrap();
     assert!((share - 480.0 / 510.0 / 15.0).abs() < 1e-9, "{share}");
     // By its own table, the hybrid reads and writes less.
-    let bytes = |way: Way| {
+    let bytes = |way: StorageAlternative| {
         let found = decision.alternatives.iter().find(|a| a.way == way).unwrap();
         found.per_second(false, |cost| cost.bytes) + found.per_second(true, |cost| cost.bytes)
     };
-    assert!(bytes(Way::Hybrid) * 2.0 < bytes(Way::Embed));
+    assert!(bytes(StorageAlternative::Hybrid) * 2.0 < bytes(StorageAlternative::Embed));
     // A page that shows all or almost all children reads the list.
     assert_eq!(bookings("all", "").verdict("parent.children"), Verdict::Embed);
     let most = "{newest: 140, by: createTime, fields: [a]}";

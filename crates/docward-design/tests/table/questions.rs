@@ -59,7 +59,7 @@ fn dp_2_question_3_how_it_lives() {
         "    lifecycle: {growth: 500/year, kept: forever}\n",
         "",
         "child",
-        "how does `child` live: how many come, are they ever deleted?",
+        "what is the lifecycle of `child`: how many are added, are they ever deleted?",
         "add `lifecycle: {growth: 600k/month, kept: forever}` to entity `child`",
     );
 }
@@ -77,7 +77,7 @@ fn dp_2_question_3_what_is_left_out_of_a_lifecycle_is_asked() {
         "lifecycle: {growth: 500/year, kept: forever}",
         "lifecycle: {kept: 30 minutes}",
         "child",
-        "how many of `child` come?",
+        "how many new `child` are there?",
         "add `growth: 600k/month`, or `growth: 0`, to `lifecycle` of entity `child`",
     );
 }
@@ -88,14 +88,14 @@ fn dp_2_how_many_children_and_whether_they_end() {
         "children: {p50: 3, p99: 9, max: 20}, ",
         "",
         "parent.children",
-        "how many `children` has one `parent`?",
+        "how many `children` does one `parent` have?",
         "`children: 1`",
     );
     missing(
         ", growth: bounded",
         "",
         "parent.children",
-        "is there an end to the `children` of one `parent`?",
+        "is the number of `children` per `parent` bounded?",
         "`growth: endless`",
     );
 }

@@ -186,7 +186,7 @@ fn pt_bucket_4_st_23_a_reading_is_put_right_with_what_is_kept_of_it() {
     }
     // A full bucket that loses a reading would become open beside another open one.
     let remarks = changed("1/min", "  drop: {delete: reading, rate: 1/h}").1;
-    assert!(remarks.contains("`drop` deletes single readings, and no function does"), "{remarks}");
+    assert!(remarks.contains("`drop` deletes single readings, but no function can"), "{remarks}");
 }
 
 #[test]

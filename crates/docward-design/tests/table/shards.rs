@@ -122,8 +122,8 @@ fn sk_4_nine_reads_of_ten_by_customer() {
     let (sound, because) = half.check("CK-13");
     assert_eq!(sound, Some(false));
     // The text says what is wrong, and how to get a sound key.
-    assert!(because.contains("`order` (SK-4: 79 % of the reads name it)"), "{because}");
-    assert!(because.contains("is named by reads"), "{because}");
+    assert!(because.contains("`order` (SK-4: 79 % of the reads filter on it)"), "{because}");
+    assert!(because.contains("is used by reads"), "{because}");
 }
 
 #[test]
@@ -192,7 +192,7 @@ writes:
     assert_eq!(key.text(), "{ region: 1, userId: 1 }");
     let check = key.checks.iter().find(|(id, ..)| *id == "SK-4").unwrap();
     assert_eq!(check.1, Some(false));
-    assert_eq!(check.2, "0 % of the reads name `region`; the others ask every zone");
+    assert_eq!(check.2, "0 % of the reads filter on `region`; the others go to every zone");
 }
 
 #[test]
@@ -276,7 +276,7 @@ fn sk_3_sk_7_sk_8_what_rises_behind_few_values_is_hot() {
     assert_eq!(hot(&few).1, Some(false));
     assert_eq!(
         hot(&few).2,
-        "`_id` rises, and before it `kind` has 3 values only: new documents go to the ends of so few ranges"
+        "`_id` increases monotonically, and `kind` before it has only 3 values: new documents go to the ends of a few ranges"
     );
     // With the hashed id, inserts spread, and reads still contain the key.
     let key = &few.shard("order").key;
@@ -376,7 +376,7 @@ fn sk_1_says_what_it_knows_and_invents_no_number() {
     let key = candidate(&case, "{ _id: \"hashed\" }");
     let (_, holds, why) = key.checks.iter().find(|(id, _, _)| *id == "SK-1").unwrap();
     assert_eq!(*holds, Some(true));
-    assert_eq!(why, "`_id` has a value of its own in every document");
+    assert_eq!(why, "`_id` is unique in every document");
 }
 
 #[test]
@@ -431,7 +431,7 @@ fn sk_2_sk_11_ck_13_documents_without_a_field_of_the_key_share_a_value() {
     let always = region("")("7.0");
     assert_eq!(holds(&always, "{ region: 1 }", "SK-2"), Some(true));
     for (more, word) in
-        [(", required: false", "may be missing"), (", nullable: true", "may be null")]
+        [(", required: false", "can be missing"), (", nullable: true", "can be null")]
     {
         let case = region(more)("7.0");
         assert_eq!(case.shard("order").key.text(), "{ region: 1, _id: \"hashed\" }");
@@ -574,7 +574,7 @@ fn sk_4_a_key_that_the_filter_has_is_not_looked_up() {
         .find(|(path, _)| path == "README.md")
         .unwrap()
         .1;
-    assert!(page.contains("never through a `mongos`"), "{page}");
+    assert!(page.contains("not through a `mongos`"), "{page}");
     assert!(page.contains("(`withKey`)") && page.contains("`removeOrder`"), "{page}");
 }
 

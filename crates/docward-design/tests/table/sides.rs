@@ -1,14 +1,19 @@
 //! Tests from which side reads arrive at a relationship, and the resulting cost (CK-9, PT-extref.1,
 //! PT-subset.1).
 
-use docward_design::{OperationCost, Pattern, Way};
+use docward_design::{OperationCost, Pattern, StorageAlternative};
 
 use crate::common::{Case, WRITTEN, of, pair};
 
 const LIFE: &str = "lifecycle: {growth: 1k/year, kept: forever}";
 
 #[track_caller]
-fn read<'c>(case: &'c Case, relationship: &str, way: Way, name: &str) -> &'c OperationCost {
+fn read<'c>(
+    case: &'c Case,
+    relationship: &str,
+    way: StorageAlternative,
+    name: &str,
+) -> &'c OperationCost {
     let ways = &case.decision(relationship).alternatives;
     let way = ways.iter().find(|one| one.way == way).unwrap();
     way.operations.iter().find(|cost| cost.name == name).unwrap()
@@ -37,8 +42,8 @@ fn pt_subset_1_ck_9_ck_12_a_preview_answers_pages_of_its_order_alone() {
     assert!(
         matches!(&case.patterns("product.reviews")[1], Pattern::Subset { by, .. } if by == "createTime")
     );
-    assert_eq!(read(&case, "product.reviews", Way::Hybrid, "page").documents, 1.0);
-    assert_eq!(read(&case, "product.reviews", Way::Hybrid, "best").documents, 6.0);
+    assert_eq!(read(&case, "product.reviews", StorageAlternative::Hybrid, "page").documents, 1.0);
+    assert_eq!(read(&case, "product.reviews", StorageAlternative::Hybrid, "best").documents, 6.0);
     assert_eq!(case.check("CK-9"), (Some(false), "more than one document: `best`"));
     let indexes = case.indexes("review");
     assert!(indexes.contains(&"{ productId: 1, helpful: -1 }".to_owned()), "{indexes:?}");
@@ -50,7 +55,7 @@ fn pt_subset_1_large_fields_of_one_page_leave_the_preview_of_another() {
     let page = "newest: 12, by: createTime, fields: [helpful]";
     let case = reviews("100 KB", page, "newest: 50, by: createTime, fields: [text]");
     assert!(matches!(&case.patterns("product.reviews")[1], Pattern::Subset { newest: 12, .. }));
-    assert_eq!(read(&case, "product.reviews", Way::Hybrid, "page").documents, 1.0);
+    assert_eq!(read(&case, "product.reviews", StorageAlternative::Hybrid, "page").documents, 1.0);
     assert!(case.find("product", "recentReviews.text").is_none());
 }
 
@@ -94,10 +99,10 @@ writes:
   vote: {{insert: vote, rate: 900/s}}
 "
     ));
-    let poll = read(&case, "option.votes", Way::Reference, "poll");
+    let poll = read(&case, "option.votes", StorageAlternative::Reference, "poll");
     assert_eq!(poll.documents, 401.0);
     // A read has the same figures in every table.
-    let there = read(&case, "poll.options", Way::Embed, "poll");
+    let there = read(&case, "poll.options", StorageAlternative::Embed, "poll");
     assert_eq!((poll.documents, poll.bytes), (there.documents, there.bytes));
 }
 
@@ -116,7 +121,7 @@ writes:
   place: {{{write}, rate: 3/s}}
 "
         ));
-        let cost = read(&case, "order.items", Way::Reference, "place");
+        let cost = read(&case, "order.items", StorageAlternative::Reference, "place");
         (cost.documents, cost.entries)
     };
     let (documents, entries) = placed("insert: [order, item]");
@@ -140,7 +145,7 @@ writes:
   w: {{insert: [cook, recipe], rate: 1/min}}
 "
     ));
-    let written = read(&case, "cook.recipes", Way::Reference, "w");
+    let written = read(&case, "cook.recipes", StorageAlternative::Reference, "w");
     assert_eq!(written.documents, 2.0);
     assert!(written.bytes > 4096.0, "{}", written.bytes);
 }
@@ -172,7 +177,7 @@ fn dm_09_6_null_is_taken_where_it_is_declared_and_nowhere_else() {
     let of = |name: &str| fields.get_document(name).unwrap().to_string();
     assert!(!of("k").contains("null") && !of("y").contains("null"), "{schema}");
     assert!(of("n").contains("null") && of("z").matches("null").count() == 2, "{schema}");
-    // The field is required and may be null.
+    // The field is required and can be null.
     let required = schema.get_array("required").unwrap();
     assert!(required.contains(&"n".into()) && !required.contains(&"z".into()), "{required:?}");
     // A null value does not count in an average.
@@ -222,7 +227,10 @@ fn er_t_6_ids_are_held_where_reads_come_from_or_in_the_shorter_list() {
     let list = "  list: {from: garage, where: [code], with: [garage.permits], rate: 50/s}\n";
     let asked = permits(many, few, park);
     assert_eq!(side(&asked), "parent-ids-in-child");
-    assert_eq!(read(&asked, "garage.permits", Way::Reference, "park").documents, 1.0);
+    assert_eq!(
+        read(&asked, "garage.permits", StorageAlternative::Reference, "park").documents,
+        1.0
+    );
     assert_eq!(asked.check("CK-9").0, Some(true));
     assert_eq!(asked.check("CK-12").0, Some(true));
     let indexes = asked.indexes("permit");

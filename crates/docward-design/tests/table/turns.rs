@@ -24,10 +24,10 @@ fn moved(facts: &Facts, turn: &Turn, value: f64) -> Facts {
     } else if when.starts_with("reads have both") {
         facts.co_read = Some(value);
         facts.queried_alone = facts.queried_alone.map(|alone| alone.min(1.0 - value));
-    } else if when.starts_with("reads want the child alone") {
+    } else if when.starts_with("reads need only the child") {
         facts.queried_alone = Some(value);
         facts.co_read = facts.co_read.map(|both| both.min(1.0 - value));
-    } else if when.starts_with("updates change the child alone") {
+    } else if when.starts_with("updates change only the child") {
         facts.child_only_update = Some(value);
     } else {
         panic!("{when}");
@@ -216,7 +216,7 @@ fn er_m_5_what_lives_elsewhere_is_not_said_to_come_by_its_figures() {
     let made = of(&text);
     let (home, other) = (made.decision("teacher.marks"), made.decision("pupil.marks"));
     assert_eq!((home.choice, other.choice), (Some(Choice::Embed), Some(Choice::Reference)));
-    assert_eq!(other.ruling.how, "`mark` lives in one place, which is `teacher.marks`");
+    assert_eq!(other.ruling.how, "`mark` is stored once, in `teacher.marks`");
     assert!(other.turns.is_empty(), "{:?}", other.turns);
     assert!(other.ruling.dissent().all(|row| row.vote == docward_design::Vote::Embed));
 }

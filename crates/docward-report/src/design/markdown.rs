@@ -133,7 +133,7 @@ fn clients(pools: &Pools) -> String {
         }
         Pools::Open(question) => {
             let (ask, write) = (cell(&question.ask), cell(&question.write));
-            let _ = writeln!(out, "\nPools of the clients: {ask} {write}.");
+            let _ = writeln!(out, "\nConnection pools: {ask} {write}.");
         }
     }
     out

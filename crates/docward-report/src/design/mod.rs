@@ -141,7 +141,7 @@ pub(crate) fn costs(decision: &Decision) -> Vec<Vec<String>> {
         row.extend(ways.iter().map(of));
         rows.push(row);
     };
-    line("read a second", &|way| {
+    line("read per second", &|way| {
         format!(
             "{}, {}{}",
             documents(way.per_second(false, |c| c.documents)),
@@ -149,7 +149,7 @@ pub(crate) fn costs(decision: &Decision) -> Vec<Vec<String>> {
             entries_read(way.per_second(false, |c| c.entries))
         )
     });
-    line("written a second", &|way| {
+    line("written per second", &|way| {
         format!(
             "{}, {}, {}",
             documents(way.per_second(true, |c| c.documents)),
@@ -266,7 +266,7 @@ pub(crate) fn crossings(decision: &Decision) -> Option<String> {
     let above = passed.last().map(|label| format!("is already above {label}"));
     let later = (!coming.is_empty()).then(|| format!("would cross {}", coming.join(", ")));
     let said: Vec<String> = above.into_iter().chain(later).collect();
-    (!said.is_empty()).then(|| format!("embedded, a parent at p99 {}", said.join(" and ")))
+    (!said.is_empty()).then(|| format!("if embedded, a parent at p99 {}", said.join(" and ")))
 }
 
 fn span(years: f64) -> String {

@@ -15,6 +15,8 @@ use crate::text::{Paint, cut, wrap};
 
 pub(crate) fn terminal(design: &Design, pools: &Pools, look: Look, detail: Detail) -> String {
     let paint = Paint { color: look.color };
+    let short = (detail != Detail::Explained).then(|| without_clauses(design));
+    let design = short.as_ref().unwrap_or(design);
     let mut out = String::new();
     let _ = writeln!(
         out,
@@ -32,10 +34,10 @@ pub(crate) fn terminal(design: &Design, pools: &Pools, look: Look, detail: Detai
         out.push('\n');
         one(&mut out, decision, paint, look, detail);
     }
-    entities(&mut out, design, paint, look);
+    entities(&mut out, design, paint, look, detail);
     collections(&mut out, design, paint, look, detail);
     capacity(&mut out, design, paint);
-    self::pools(&mut out, pools, paint, look);
+    self::pools(&mut out, pools, paint, look, detail);
     checks(&mut out, design, paint, look, detail);
     questions(&mut out, design, paint, look);
     for assumption in &design.assumptions {
@@ -47,6 +49,46 @@ pub(crate) fn terminal(design: &Design, pools: &Pools, look: Look, detail: Detai
         let _ = writeln!(out, "\n{}", paint.dim(&wrap(more, look.width, 0, 0)));
     }
     out
+}
+
+/// Returns a design without clause ids in its sentences.
+fn without_clauses(design: &Design) -> Design {
+    let mut design = design.clone();
+    let decisions =
+        design.decisions.iter_mut().flat_map(|d| d.remarks.iter_mut().chain([&mut d.ruling.how]));
+    let texts = decisions
+        .chain(design.entities.iter_mut().flat_map(|advice| &mut advice.remarks))
+        .chain(design.checks.iter_mut().map(|check| &mut check.because))
+        .chain(&mut design.assumptions);
+    for text in texts {
+        *text = uncited(text);
+    }
+    design
+}
+
+/// Returns a text without parentheses that only contain clause ids, such as ` (DP-2, GC-30)`.
+fn uncited(text: &str) -> String {
+    let is_clause = |word: &str| {
+        word.starts_with(|c: char| c.is_ascii_uppercase())
+            && word.contains('-')
+            && word.chars().all(|c| c.is_ascii_alphanumeric() || "-.".contains(c))
+    };
+    let mut out = String::new();
+    let mut rest = text;
+    while let Some(open) = rest.find(" (") {
+        let inside = &rest[open + 2..];
+        match inside.find(')') {
+            Some(close) if inside[..close].split(", ").all(is_clause) => {
+                out.push_str(&rest[..open]);
+                rest = &inside[close + 1..];
+            }
+            _ => {
+                out.push_str(&rest[..open + 2]);
+                rest = inside;
+            }
+        }
+    }
+    out + rest
 }
 
 /// The verdicts, one line each, then failures and the number of open questions.
@@ -124,11 +166,11 @@ fn one(out: &mut String, decision: &Decision, paint: Paint, look: Look, detail: 
             Some(docward_design::Choice::Embed) => "in several documents if there are pages",
             _ => "in two documents",
         };
+        let clause = if detail == Detail::Explained { " (CK-10)" } else { "" };
         say(
             out,
             &format!(
-                "! parent and children change together, {where_}, so a transaction is needed \
-                 (CK-10)"
+                "! parent and children change together, {where_}, so a transaction is needed{clause}"
             ),
         );
     }
@@ -163,15 +205,19 @@ fn one(out: &mut String, decision: &Decision, paint: Paint, look: Look, detail: 
     }
 }
 
-fn entities(out: &mut String, design: &Design, paint: Paint, look: Look) {
+fn entities(out: &mut String, design: &Design, paint: Paint, look: Look, detail: Detail) {
     for advice in &design.entities {
         if advice.patterns.is_empty() && advice.remarks.is_empty() {
             continue;
         }
         let _ = writeln!(out, "\n{}", paint.bold(&advice.entity));
         for found in &advice.patterns {
-            let line = format!("→ {} ({})", pattern(found), found.clauses().join(", "));
-            let line = line.replace(" ()", "");
+            let line = match found.clauses().join(", ") {
+                clauses if detail == Detail::Explained && !clauses.is_empty() => {
+                    format!("→ {} ({clauses})", pattern(found))
+                }
+                _ => format!("→ {}", pattern(found)),
+            };
             let _ = writeln!(out, "  {}", wrap(&line, look.width, 2, 4));
         }
         for remark in &advice.remarks {
@@ -318,10 +364,11 @@ fn short(count: u64) -> String {
     }
 }
 
-fn pools(out: &mut String, pools: &Pools, paint: Paint, look: Look) {
-    let _ = writeln!(out, "\n{}", paint.bold("pools of the clients"));
+fn pools(out: &mut String, pools: &Pools, paint: Paint, look: Look, detail: Detail) {
+    let _ = writeln!(out, "\n{}", paint.bold("connection pools"));
     let mut say = |line: &str| {
-        let _ = writeln!(out, "  {}", wrap(line, look.width, 2, 4));
+        let line = if detail == Detail::Explained { line.to_owned() } else { uncited(line) };
+        let _ = writeln!(out, "  {}", wrap(&line, look.width, 2, 4));
     };
     match pools {
         Pools::Planned(plan) => {
@@ -333,7 +380,7 @@ fn pools(out: &mut String, pools: &Pools, paint: Paint, look: Look) {
 }
 
 fn checks(out: &mut String, design: &Design, paint: Paint, look: Look, detail: Detail) {
-    let _ = writeln!(out, "\n{}", paint.bold("check-list"));
+    let _ = writeln!(out, "\n{}", paint.bold("checks"));
     let mut passed = Vec::new();
     for check in &design.checks {
         let word = match check.holds {
@@ -384,4 +431,20 @@ fn kind(decision: &Decision) -> Option<&'static str> {
             question.about == decision.relationship && question.ask.starts_with("how many")
         });
     (!is_open).then(|| decision.facts.kind.name())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::uncited;
+
+    #[test]
+    fn clause_ids_are_removed_and_other_parentheses_stay() {
+        for (text, expected) in [
+            ("it expires (DP-2). Keep it", "it expires. Keep it"),
+            ("read once (PT-bucket.1, GC-30)", "read once"),
+            ("limit 1,000 (`a-B`), (see DP-2) (ALG-3", "limit 1,000 (`a-B`), (see DP-2) (ALG-3"),
+        ] {
+            assert_eq!(uncited(text), expected);
+        }
+    }
 }

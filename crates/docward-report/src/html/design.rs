@@ -16,8 +16,8 @@ const RIGHT: f64 = 90.0;
 const TOP: f64 = 14.0;
 const BOTTOM: f64 = 30.0;
 /// The sizes drawn: from 100 B to slightly above 16 MB, in steps of ten.
-const LEAST: f64 = 100.0;
-const MOST: f64 = 40_000_000.0;
+const MIN_BYTES: f64 = 100.0;
+const MAX_BYTES: f64 = 40_000_000.0;
 
 /// The page.
 pub(crate) fn page(design: &Design, pools: &Pools) -> String {
@@ -75,7 +75,7 @@ pub(crate) fn page(design: &Design, pools: &Pools) -> String {
                 }
             }
             section aria-labelledby="pools-title" {
-                h2 #pools-title { "Pools of the clients" }
+                h2 #pools-title { "Connection pools" }
                 @match pools {
                     Pools::Planned(plan) => {
                         table {
@@ -170,9 +170,9 @@ fn one(decision: &Decision) -> Markup {
 /// The growth of a parent over five years, one line per alternative.
 fn growth(decision: &Decision) -> Markup {
     let x = |years: u32| LEFT + f64::from(years) / 5.0 * (WIDTH - LEFT - RIGHT);
-    let scale = (MOST / LEAST).log10();
+    let scale = (MAX_BYTES / MIN_BYTES).log10();
     let y = |bytes: f64| {
-        let up = (bytes.clamp(LEAST, MOST) / LEAST).log10() / scale;
+        let up = (bytes.clamp(MIN_BYTES, MAX_BYTES) / MIN_BYTES).log10() / scale;
         HEIGHT - BOTTOM - up * (HEIGHT - TOP - BOTTOM)
     };
     let words = decision

@@ -14,7 +14,7 @@ const CLEAR: f64 = 5.0;
 /// The increment from one detour around a box to the next, and the number of detours tried on
 /// either side.
 const BOW: f64 = 24.0;
-const MOST_BOWS: u32 = 16;
+const MAX_BOWS: u32 = 16;
 /// The width of a letter in a label, and its height including space.
 const LETTER: f64 = 6.7;
 const LABEL_HEIGHT: f64 = 15.0;
@@ -78,7 +78,7 @@ pub(super) fn lines(places: &[Option<Rect>], arrows: &[(usize, usize)], as_laid:
             if as_laid == 0 {
                 continue;
             }
-            for by in (1..=MOST_BOWS).flat_map(|n| [f64::from(n) * BOW, -f64::from(n) * BOW]) {
+            for by in (1..=MAX_BOWS).flat_map(|n| [f64::from(n) * BOW, -f64::from(n) * BOW]) {
                 let (pulls, bent) = curve(by);
                 // Nothing is visible above and to the left of the drawing.
                 let is_shown = bent.iter().all(|(x, y)| *x >= CLEAR && *y >= CLEAR);

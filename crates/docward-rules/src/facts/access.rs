@@ -22,7 +22,7 @@ const ENOUGH: u64 = 60;
 /// a log that was complete for a minute of its week.
 const FAST: f64 = 0.1;
 
-/// Share of the operations, at most, that were beyond the number of shapes told apart.
+/// Maximum share of operations whose shape was not counted separately.
 const UNTOLD: f64 = 0.05;
 
 /// What was measured; `None` where the workload does not say.
@@ -325,7 +325,7 @@ impl<'a> Ends<'a> {
     }
 }
 
-/// Fields of a sequence that are remembered; a list of so many may lack some.
+/// Maximum number of stored fields of a sequence; a list of this length may be incomplete.
 const FIELDS: usize = 8;
 
 /// Whether reads of a shape may be among those of a sequence: every field they fix is named there.
@@ -633,7 +633,7 @@ mod tests {
         let after = listed().request(80, &[POST, ids]).access_of("pictureIds");
         assert_eq!(after.queried_alone, Some(0.0));
         assert_eq!(after.co_read, Some(Share::AtLeast(1.0)));
-        // Somebody read the lists, but not on this session.
+        // Another session read the lists.
         let apart = listed().request(80, &[POST]).request(80, &[ids]).access_of("pictureIds");
         assert_eq!((apart.queried_alone, apart.co_read), (None, None));
         // Nobody did.

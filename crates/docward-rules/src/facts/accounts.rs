@@ -108,7 +108,7 @@ impl<'a> Powers<'a> {
         let power = |role: &'a CustomRole| {
             let named = powerful(&role.inherits);
             match named.is_empty() {
-                // Who audits reads everywhere, and was told to.
+                // The account of the audit must read everything.
                 true if role.name == AUDIT_ROLE => {
                     let mut powers = powerful_privileges(evidence, role);
                     powers.retain(|power| !power.starts_with("find "));
@@ -226,7 +226,7 @@ fn powerful_actions(role: &CustomRole, privilege: &RolePrivilege) -> Option<Stri
     })
 }
 
-/// The roles of an account that people made and of which nobody read what they allow.
+/// The custom roles of an account whose privileges were not read.
 pub fn unread_roles(evidence: &Evidence, user: &User) -> Vec<String> {
     let server = evidence.server.as_ref().filter(|server| server.role_privileges.is_some());
     let read = |(db, role): &&Role| {

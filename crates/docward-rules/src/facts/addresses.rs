@@ -17,7 +17,7 @@ const PRIVATE_V6: [Ipv6Net; 2] = [
     Ipv6Net::new_assert(Ipv6Addr::new(0xfe80, 0, 0, 0, 0, 0, 0, 0), 10),
 ];
 
-/// Ranges of IPv4 that nobody on the internet has an address of, besides the private ones.
+/// IPv4 ranges that are not used on the internet, other than the private ones.
 const UNUSED_V4: [Ipv4Net; 3] = [
     Ipv4Net::new_assert(Ipv4Addr::new(0, 0, 0, 0), 8),
     Ipv4Net::new_assert(Ipv4Addr::new(127, 0, 0, 0), 8),

@@ -1,5 +1,5 @@
-//! What an array holds, whether it grows without end (ALG-6), and which rule speaks of it: one array
-//! gives one finding.
+//! The content of an array, whether it grows without bound (ALG-6), and which rule reports it: one
+//! array has one finding.
 
 use super::thresholds::{d003, d008, r008, r011};
 use docward_model::{
@@ -301,8 +301,8 @@ pub fn unbounded(
         }
         // Documents of known age do not show growth: long, but not for that reason.
         None if measured || !large => return None,
-        // Ages cannot be told. A long list of things that keep coming is a sign of its own, dates
-        // in it that lie days apart are another.
+        // The ages are unknown. Two signs remain: a long list of recurring events, and dates in it
+        // that are days apart.
         None => match (keeps_coming(field), dated) {
             (true, true) => Verdict::Likely,
             (true, false) | (false, true) => Verdict::Possible,
@@ -371,7 +371,7 @@ pub fn dominates(profile: &Profile, field: &Field, limits: &Limits) -> bool {
     owned > 0 && owned * 2 > oversized.len()
 }
 
-/// Which rule speaks of an array.
+/// The rule that reports an array.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Owner {
     /// D008: it grows without end.
@@ -409,7 +409,7 @@ pub fn both_ways<'a>(
     })
 }
 
-/// Which rule speaks of an array; `None` when nothing is to be said.
+/// Returns the rule that reports an array, if any.
 pub fn owner(
     settings: &Settings,
     evidence: &Evidence,

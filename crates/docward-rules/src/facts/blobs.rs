@@ -1,4 +1,4 @@
-//! Files inside documents: which fields hold them, and which of two rules speaks of a field.
+//! Files inside documents: which fields contain them, and which of two rules reports a field.
 
 use super::thresholds::{d004, d005};
 use docward_model::{Blob, BlobKind, Field, Namespace, Profile, Settings};

@@ -132,8 +132,8 @@ impl<'a> Client<'a> {
         })
     }
 
-    /// Whether code makes it where nothing of its language answers requests, and nobody declared a service: a daemon, a
-    /// bot or a tool has as many connections in use as it has threads, which is few.
+    /// Whether the code that creates it has no request handlers in its language and no declared
+    /// service. A daemon, a bot or a tool uses only as many connections as it has threads.
     pub fn serves_nobody(&self, evidence: &Evidence) -> bool {
         let Some(site) = self.uri.site.as_ref().filter(|_| self.uri.is_made_in_code()) else {
             return false;
@@ -143,8 +143,8 @@ impl<'a> Client<'a> {
         self.service.is_none() && !serving.any(|serving| language_of(&serving.file) == family)
     }
 
-    /// Whether the value of an option may be meant, or does not matter: a comment explains it, a connection string may
-    /// override it, or nobody is served.
+    /// Whether the value of an option may be intended or irrelevant: a comment explains it, a
+    /// connection string may override it, or the program serves no requests.
     pub fn may_be_meant(&self, option: &str, evidence: &Evidence) -> bool {
         self.uri.option(option).is_some_and(|option| option.may_be_meant)
             || self.serves_nobody(evidence)
@@ -172,7 +172,7 @@ impl<'a> Client<'a> {
         self.uri.shows_all_options() && !self.is_local()
     }
 
-    /// Whether an option is not given, not even misspelled: that is told by itself (C028).
+    /// Whether an option is missing and not just misspelled, which C028 reports.
     pub fn lacks(&self, name: &str) -> bool {
         let is_meant = |note: &UriNote| {
             note.kind == NoteKind::Unknown && nearest_option(&note.option) == Some(name)

@@ -146,7 +146,8 @@ pub fn line(place: &Place) -> String {
     format!("{}:{}", place.location.file, place.location.line)
 }
 
-/// Whether code serves requests or jobs: it is reachable, nobody starts it by hand, and not just one person uses it.
+/// Whether code serves requests or jobs: it is reachable, is not started by hand, and has more than
+/// one user.
 pub fn runs_by_itself(found: &Code, place: &Place) -> bool {
     !found.is_never_run(place)
         && !found.is_hand_run(&place.location.file)

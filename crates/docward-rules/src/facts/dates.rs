@@ -1,4 +1,4 @@
-//! Dates kept as text: which forms, how many, and which rule speaks about them (DM-09.1, GC-34).
+//! Dates stored as text: their formats, their number, and which rule reports them (DM-09.1, GC-34).
 
 use super::thresholds::t001;
 use docward_model::{Field, Namespace, Settings, TextClass};
@@ -11,7 +11,7 @@ use super::words;
 pub struct DateText {
     /// Strings with at least one character.
     pub strings: u64,
-    /// Empty strings.
+    /// Empty strings, and marks for a missing value such as `N/A`.
     pub empty: u64,
     /// Date and time with an offset.
     pub offset: u64,
@@ -19,7 +19,7 @@ pub struct DateText {
     pub local: u64,
     /// A day, year first.
     pub day: u64,
-    /// Day or month first, nobody can tell.
+    /// It is unknown whether the day or the month is first.
     pub ambiguous: u64,
     /// Year and month.
     pub month: u64,
@@ -29,7 +29,7 @@ impl DateText {
     /// Counts the forms of a field's strings; `None` without strings.
     pub fn of(field: &Field) -> Option<Self> {
         let text = field.text.as_ref()?;
-        let empty = text.of(TextClass::Empty);
+        let empty = text.of(TextClass::Empty) + text.placeholders;
         let strings = text.total() - empty;
         (strings > 0).then(|| Self {
             strings,

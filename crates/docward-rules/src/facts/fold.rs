@@ -8,8 +8,8 @@ use crate::Cx;
 /// Fields of one collection that are reported one by one; more become a single finding.
 const SINGLY: usize = 12;
 
-/// Reports each finding, or one for all that are equally loud when there are too many. `many` says
-/// what is true of the fields: "hold dates as strings".
+/// Reports each finding, or one for all of the same severity if there are too many. `many`
+/// describes the fields: "hold dates as strings".
 pub fn report(cx: &mut Cx<'_>, namespace: &Namespace, drafts: Vec<Draft>, many: &str) {
     let mut groups: Vec<Vec<Draft>> = Vec::new();
     for draft in drafts {

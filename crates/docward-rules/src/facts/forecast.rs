@@ -48,7 +48,7 @@ pub struct Forecast {
     pub days: f64,
     /// The calendar day, `2026-03-01`.
     pub date: String,
-    /// The pace it was worked out with.
+    /// The growth rate that it was computed with.
     pub per_day: f64,
 }
 

@@ -29,7 +29,7 @@ pub struct Advice {
     pub clauses: &'static [&'static str],
 }
 
-/// Rules that a finding named. Those of a wider group stand in others too and are told once.
+/// Rules that a finding named. Rules of a wider group also occur in others, and are reported once.
 #[derive(Default)]
 pub struct Told<'a>(Vec<&'a AccessRule>);
 
@@ -44,7 +44,7 @@ impl<'a> Told<'a> {
     }
 }
 
-/// That a group admits everyone, if it does by rules that were not told yet.
+/// Reports a group that allows all addresses, by rules that were not reported yet.
 pub fn everyone<'a>(
     group: &RuleGroup,
     openings: &[Opening<'a>],
@@ -68,8 +68,8 @@ pub fn everyone<'a>(
     Some(found)
 }
 
-/// That a group opens more than the ports that are meant, by rules that do not admit everyone and were
-/// not told yet.
+/// Reports a group that opens more than the intended ports, by rules that do not allow all
+/// addresses and were not reported yet.
 pub fn further_ports<'a>(
     group: &RuleGroup,
     admissions: &[Admission<'a>],

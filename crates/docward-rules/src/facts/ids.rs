@@ -1,5 +1,5 @@
-//! What kind of values `_id` holds and in which order they came (DM-09.3, DM-09.4, DM-10.*). One
-//! judgement for the rules about ids, so that exactly one of them speaks.
+//! The kind and order of the values in `_id` (DM-09.3, DM-09.4, DM-10.*). The rules about ids share
+//! this decision, so exactly one of them reports it.
 
 use super::thresholds::{t003, t008};
 use docward_model::{Field, Namespace, Profile, Settings, TextClass, TextProfile};

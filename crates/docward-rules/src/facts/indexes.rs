@@ -32,7 +32,8 @@ fn begins_with(long: &Index, short: &Index) -> bool {
             || pairs().all(|(a, b)| a.kind != b.kind))
 }
 
-/// Days for which no operation used an index, as its server counts; `None` when one did, or nobody knows.
+/// Days without an operation that used an index, by the server's counters. `None` if one used it,
+/// or if unknown.
 pub fn unused_days(index: &Index, server: &Server) -> Option<u64> {
     let usage = index.usage.filter(|usage| usage.operations == 0)?;
     let counted =
@@ -40,8 +41,8 @@ pub fn unused_days(index: &Index, server: &Server) -> Option<u64> {
     Some(counted.into_iter().chain(server.uptime_seconds).min()? / 86_400)
 }
 
-/// Whether whoever could have used an index was asked: a server of its own, or every member of a set that
-/// holds documents, hidden ones, too.
+/// Whether all servers that could have used an index were asked: a standalone server, or every
+/// data-bearing member of a set, including hidden ones.
 pub fn is_counted_by_all(usage: &IndexUsage, server: &Server) -> bool {
     match server.topology {
         None | Some(Topology::Standalone) => true,

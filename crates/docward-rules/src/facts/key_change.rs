@@ -19,14 +19,14 @@ pub struct KeyChange<'a> {
 
 /// A way to a key.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Way {
+pub struct KeyChangePlan {
     /// In words.
     pub how: String,
     /// The steps, in order; none where steps alone do not do it, or nothing is to be done.
     pub steps: Vec<Step>,
 }
 
-impl Way {
+impl KeyChangePlan {
     /// The finding with the steps as its fix.
     #[must_use]
     pub fn fix(self, draft: Draft) -> Draft {
@@ -64,7 +64,7 @@ impl<'a> KeyChange<'a> {
     }
 
     /// How to get to a key.
-    pub fn way_to(&self, key: &[(String, bool)]) -> Way {
+    pub fn plan_for(&self, key: &[(String, bool)]) -> KeyChangePlan {
         let Some(current) = self.current.filter(|_| self.standing != Standing::Planned) else {
             return self.shard(key);
         };
@@ -72,7 +72,7 @@ impl<'a> KeyChange<'a> {
         match (self.standing, is_same) {
             (Standing::Unknown, true) => {
                 let way = self.shard(key);
-                Way {
+                KeyChangePlan {
                     how: format!(
                         "the key is declared; if the collection does not use it yet: {}",
                         way.how
@@ -80,7 +80,7 @@ impl<'a> KeyChange<'a> {
                     ..way
                 }
             }
-            (_, true) => Way {
+            (_, true) => KeyChangePlan {
                 how: "the collection is already sharded by this key".to_owned(),
                 steps: Vec::new(),
             },
@@ -88,14 +88,14 @@ impl<'a> KeyChange<'a> {
                 let way = self.change(key, &current.fields);
                 let planned =
                     "; if the declared key is only planned, use shardCollection with the new one";
-                Way { how: way.how + planned, ..way }
+                KeyChangePlan { how: way.how + planned, ..way }
             }
             (_, false) => self.change(key, &current.fields),
         }
     }
 
     /// To a first key.
-    fn shard(&self, key: &[(String, bool)]) -> Way {
+    fn shard(&self, key: &[(String, bool)]) -> KeyChangePlan {
         let namespace = &self.collection.namespace;
         let shard = Step::ShardCollection {
             namespace: namespace.clone(),
@@ -107,26 +107,26 @@ impl<'a> KeyChange<'a> {
             Some(_) => "run shardCollection after you create an index that begins with the key",
             None => "run shardCollection; an index that begins with the key exists",
         };
-        // From 6.0 on the database need not be told.
+        // Since 6.0, sharding need not be enabled for the database first.
         let enable = self
             .version
             .is_some_and(|version| version < (6, 0))
             .then(|| Step::EnableSharding { database: namespace.database.clone() });
-        Way {
+        KeyChangePlan {
             how: format!("{how}{}", self.collation_note()),
             steps: enable.into_iter().chain(index).chain([shard]).collect(),
         }
     }
 
     /// To another key.
-    fn change(&self, key: &[(String, bool)], current: &[(String, bool)]) -> Way {
+    fn change(&self, key: &[(String, bool)], current: &[(String, bool)]) -> KeyChangePlan {
         let keeps_prefix = key.len() > current.len() && key.starts_with(current);
         let change = self.change_step(key, keeps_prefix);
         // Resharding makes the index itself, refining does not.
         let index = self.index_step(key).filter(|_| keeps_prefix && change.is_some());
         let after =
             index.as_ref().map_or("", |_| " (first create an index that begins with the new key)");
-        Way {
+        KeyChangePlan {
             how: format!(
                 "{}{after}{}",
                 how_to_change(self.version, keeps_prefix),
@@ -226,11 +226,11 @@ mod tests {
     use super::*;
     use crate::testing::Example;
 
-    fn way(settings: &str, body: &str, key: &[(&str, bool)]) -> Way {
+    fn way(settings: &str, body: &str, key: &[(&str, bool)]) -> KeyChangePlan {
         let example = Example::new("K001", settings, body);
         let (evidence, settings) = (&example.evidence, &example.settings);
         let key: Vec<_> = key.iter().map(|(path, hashed)| ((*path).to_owned(), *hashed)).collect();
-        KeyChange::of(&evidence.collections[0], evidence, settings).way_to(&key)
+        KeyChange::of(&evidence.collections[0], evidence, settings).plan_for(&key)
     }
 
     #[test]

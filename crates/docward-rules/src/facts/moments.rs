@@ -30,7 +30,7 @@ pub fn says_time(name: &str) -> bool {
     let is_of_day = last == "time"
         && (before.iter().any(|word| OF_DAY.contains(&word.as_str()))
             || before.last().is_some_and(|word| LENGTHS.contains(&word.as_str())));
-    // `dateOfBirth`, also where nobody can tell the words apart.
+    // `dateOfBirth`, even without a separator between the words.
     let is_of = all.len() > 2 && all[0] == "date" && all[1] == "of"
         || matches!(names::normalised(name).as_str(), "dateofbirth" | "birthdate" | "dob");
     if is_of {

@@ -11,7 +11,7 @@ use docward_model::{
 
 use super::names::{Style, initials, style, words};
 
-/// Names that MongoDB, an object mapper or a wire standard writes; nobody chose them.
+/// Names that MongoDB, an object mapper or a wire standard defines, and that users do not choose.
 pub const FRAMEWORK: &[&str] = &[
     "_id",
     // Mongoose: version key and discriminator.
@@ -121,7 +121,7 @@ pub fn is_known_abbreviation(name: &str) -> bool {
     ABBREVIATIONS.contains(&name.to_lowercase().as_str())
 }
 
-/// A field whose name somebody chose.
+/// A field with a name that a person chose.
 #[derive(Clone, Copy, Debug)]
 pub struct Named<'a> {
     /// Its index in [`Profile::fields`].

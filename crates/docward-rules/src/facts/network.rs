@@ -16,12 +16,12 @@ pub struct Admission<'a> {
     /// The rule.
     pub rule: &'a AccessRule,
     /// By ports: earlier rules may keep others out of each.
-    pub ways: Vec<Way<'a>>,
+    pub ways: Vec<AllowedTraffic<'a>>,
 }
 
 /// Ports on which one rule lets the same in.
 #[derive(Debug, PartialEq)]
-pub struct Way<'a> {
+pub struct AllowedTraffic<'a> {
     /// The ports; `None` when the file does not tell.
     pub ports: Option<PortRange>,
     /// Addresses that are let in.
@@ -32,13 +32,13 @@ pub struct Way<'a> {
     pub listed: Vec<&'a str>,
 }
 
-/// What a group lets in, rule by rule. What earlier rules keep out is left out, be it in several
-/// pieces; a range of which only a part is kept out stays.
+/// Returns the traffic that a group allows, by rule. Ranges that earlier rules deny completely are
+/// left out; a partly denied range stays.
 pub fn admissions(group: &RuleGroup) -> Vec<Admission<'_>> {
     let mut all = Vec::new();
     for (at, rule) in group.rules.iter().enumerate().filter(|(_, rule)| rule.allows) {
         let denials: Vec<&AccessRule> = group.rules[..at].iter().filter(|r| !r.allows).collect();
-        let ways: Vec<Way<'_>> = if rule.ports.is_empty() {
+        let ways: Vec<AllowedTraffic<'_>> = if rule.ports.is_empty() {
             let every = PortRange::every(Protocol::Any);
             open_to(rule, every, None, &denials).into_iter().collect()
         } else {
@@ -52,8 +52,12 @@ pub fn admissions(group: &RuleGroup) -> Vec<Admission<'_>> {
 }
 
 /// What is let in on some ports, cut where the rules before begin or end.
-fn ways<'a>(rule: &'a AccessRule, ports: PortRange, denials: &[&AccessRule]) -> Vec<Way<'a>> {
-    let of = |protocol: Protocol| -> Vec<Way<'a>> {
+fn ways<'a>(
+    rule: &'a AccessRule,
+    ports: PortRange,
+    denials: &[&AccessRule],
+) -> Vec<AllowedTraffic<'a>> {
+    let of = |protocol: Protocol| -> Vec<AllowedTraffic<'a>> {
         let denied: Vec<PortRange> = denials
             .iter()
             .flat_map(|denial| &denial.ports)
@@ -65,7 +69,7 @@ fn ways<'a>(rule: &'a AccessRule, ports: PortRange, denials: &[&AccessRule]) -> 
         let pieces = pieces(PortRange { protocol, ..ports }, &denied);
         let open =
             pieces.into_iter().filter_map(|piece| open_to(rule, piece, Some(piece), denials));
-        let mut ways: Vec<Way<'a>> = Vec::new();
+        let mut ways: Vec<AllowedTraffic<'a>> = Vec::new();
         for way in open {
             match ways.last_mut().map(|last| (last.ports.zip(way.ports).and_then(joined), last)) {
                 Some((Some(both), last)) if last.is_for_same(&way) => last.ports = Some(both),
@@ -78,8 +82,8 @@ fn ways<'a>(rule: &'a AccessRule, ports: PortRange, denials: &[&AccessRule]) -> 
         return of(ports.protocol);
     }
     let (mut tcp, udp) = (of(Protocol::Tcp), of(Protocol::Udp));
-    let same = |(a, b): (&Way<'_>, &Way<'_>)| {
-        let bounds = |way: &Way<'_>| way.ports.map(|p| (p.first, p.last));
+    let same = |(a, b): (&AllowedTraffic<'_>, &AllowedTraffic<'_>)| {
+        let bounds = |way: &AllowedTraffic<'_>| way.ports.map(|p| (p.first, p.last));
         bounds(a) == bounds(b) && a.is_for_same(b)
     };
     if tcp.len() == udp.len() && tcp.iter().zip(&udp).all(same) {
@@ -116,7 +120,7 @@ fn open_to<'a>(
     ports: PortRange,
     told: Option<PortRange>,
     denials: &[&AccessRule],
-) -> Option<Way<'a>> {
+) -> Option<AllowedTraffic<'a>> {
     let about: Vec<&Peer> = denials
         .iter()
         .filter(|denial| denial.ports.iter().any(|p| p.covers(&ports)))
@@ -138,7 +142,7 @@ fn open_to<'a>(
         Peer::Listed(name) => Some(name.as_str()),
         _ => None,
     };
-    (!open.is_empty()).then(|| Way {
+    (!open.is_empty()).then(|| AllowedTraffic {
         ports: told,
         ranges: ranges(open.iter().copied()),
         named: open.iter().filter_map(name).collect(),
@@ -154,9 +158,9 @@ fn ranges<'p>(peers: impl Iterator<Item = &'p Peer>) -> Vec<IpNet> {
     peers.filter_map(range).collect()
 }
 
-/// More than this share of the public addresses is everyone: whoever is kept out finds a machine that is
-/// not.
-const MOST: f64 = 0.5;
+/// More than this share of the public addresses counts as all addresses, because an attacker can
+/// use any of them.
+const MAX_PUBLIC_SHARE: f64 = 0.5;
 
 /// Which kinds of addresses are let in, all or most of them, also when several ranges make them up.
 fn everyone(ranges: &[IpNet]) -> Vec<&'static str> {
@@ -199,7 +203,7 @@ impl Kind {
         if joined.iter().any(|range| range.prefix_len() == 0 && self.has(range)) {
             return Some(self.all);
         }
-        ((self.public_share)(&joined) > MOST).then_some(self.most)
+        ((self.public_share)(&joined) > MAX_PUBLIC_SHARE).then_some(self.most)
     }
 }
 
@@ -216,7 +220,7 @@ pub fn listed(group: &RuleGroup) -> Vec<&str> {
     names
 }
 
-impl Way<'_> {
+impl AllowedTraffic<'_> {
     fn is_for_same(&self, other: &Self) -> bool {
         (&self.ranges, &self.named, &self.listed) == (&other.ranges, &other.named, &other.listed)
     }
@@ -247,8 +251,8 @@ impl Admission<'_> {
         self.ports().into_iter().filter(|range| !is_meant(range)).collect()
     }
 
-    /// Whether it lets in an address on one of the ports, as far as that can be told: what is known by
-    /// name only may hold any address.
+    /// Whether it allows an address on one of the ports. A group that is known only by name may
+    /// contain any address.
     pub fn may_admit(&self, address: IpAddr, ports: &[u16]) -> bool {
         self.ways.iter().any(|way| {
             (way.ports.is_none() || way.opens(ports))
@@ -305,8 +309,8 @@ pub fn openings<'a>(admissions: &[Admission<'a>]) -> Vec<Opening<'a>> {
             }
         }
     }
-    // Together: MongoDB speaks TCP, so other ports are of no use to those who come in pieces.
-    let tcp: Vec<(usize, PortRange, &Way<'a>)> = admissions
+    // Together, because MongoDB needs one TCP port for the whole address range.
+    let tcp: Vec<(usize, PortRange, &AllowedTraffic<'a>)> = admissions
         .iter()
         .enumerate()
         .flat_map(|(at, admission)| admission.ways.iter().map(move |way| (at, way)))
@@ -384,7 +388,7 @@ pub fn declared(network: &Network, layer: Layer) -> impl Iterator<Item = &RuleGr
     network.groups.iter().filter(move |group| group.layer == Some(layer))
 }
 
-/// Groups that nobody declared and that name MongoDB's port: they are about MongoDB, on whichever layer.
+/// Undeclared groups that name MongoDB's port: they protect MongoDB on an unknown layer.
 pub fn about_mongodb(network: &Network) -> impl Iterator<Item = &RuleGroup> {
     let undeclared = network.groups.iter().filter(|group| group.layer.is_none());
     undeclared.filter(|group| names_port(&admissions(group), network))
@@ -399,22 +403,21 @@ fn names_port(admissions: &[Admission<'_>], network: &Network) -> bool {
         .any(|range| network.server_ports().iter().any(|&port| range.has(port)))
 }
 
-/// Groups that nobody declared, that do not name MongoDB's port, and that would open it to everyone if
-/// they stood in front of MongoDB.
+/// Undeclared groups that do not name MongoDB's port, but would open it to all addresses if they
+/// protected MongoDB.
 pub fn doubtful(network: &Network) -> impl Iterator<Item = &RuleGroup> {
     network.groups.iter().filter(|group| group.layer.is_none()).filter(|group| {
         let admissions = admissions(group);
         !names_port(&admissions, network)
             && openings(&admissions).iter().any(|opening| {
                 opening.opens(network.server_ports())
-                    // The wider group is told itself.
+                    // The wider group has its own finding.
                     && !opening.rules.iter().all(|rule| rule.inherited)
             })
     })
 }
 
-/// Findings about a group are told apart by this. Names are unique within one network of a platform
-/// only.
+/// Identifies a group in findings. Names are unique only within one network of a platform.
 pub fn group_key(group: &RuleGroup) -> String {
     match &group.id {
         Some(id) if *id != group.name => format!("{} {id}", group.name),
@@ -536,7 +539,7 @@ mod tests {
         );
         assert!(told(&[rule(true, &half, port), rule(true, &other, (27018, 27018))]).is_empty());
         assert!(told(&[rule(true, &half, port), rule(true, &["2000::/4"], port)]).is_empty());
-        // One that does it alone is told alone.
+        // A rule that does it alone has its own finding.
         assert_eq!(
             told(&[rule(true, &half, port), rule(true, &["0.0.0.0/0"], port)]),
             ["`r2` (0.0.0.0/0 on port 27017)"]

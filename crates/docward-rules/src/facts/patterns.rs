@@ -1,6 +1,5 @@
-//! Collections that already follow a pattern of the rule book, so that they are told so and not
-//! flagged for it (PT-*, GC-04, GC-49). Everything here is recognised from shape and numbers; a name
-//! alone is never enough.
+//! Recognises collections that already follow a pattern of the rule book, so that rules do not
+//! report them (PT-*, GC-04, GC-49). Shape and numbers decide; a name alone is never enough.
 
 use std::collections::BTreeMap;
 

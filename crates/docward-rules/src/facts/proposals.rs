@@ -122,7 +122,7 @@ pub fn child(
             .element(array)
             .is_some_and(|element| profile.children(element).any(|f| f.name == name))
     };
-    // An element may name somebody else under the same word: the author of a comment on a user.
+    // An element may use the same name for another person: the author of a comment on a user.
     let parent_id = if has(&parent_id) {
         names::in_style(&format!("parent_{}_id", parent.join("_")), style)
     } else {
@@ -160,7 +160,7 @@ fn child_name(
 ) -> String {
     let database = &collection.namespace.database;
     let taken = |name: &str| evidence.collection(&Namespace::new(database.clone(), name)).is_some();
-    // Another array with this noun that a rule speaks of would be moved to the same collection.
+    // Another reported array with this noun would be moved to the same collection.
     let rival = |other: &Collection| {
         other.profile.as_ref().is_some_and(|profile| {
             let limits = arrays::Limits::of(settings, &other.namespace);

@@ -99,7 +99,8 @@ impl<'a> Relation<'a> {
             parent_p99: parent.profile.as_ref()?.sizes.p99(),
             complete: from_profile.documents >= from_profile.total
                 && to_profile.documents >= to_profile.total,
-            is_maximum_known: tie == Tie::ParentHoldsChildren || per_target.count as f64 >= reference.parents.round(),
+            is_maximum_known: tie == Tie::ParentHoldsChildren
+                || per_target.count as f64 >= reference.parents.round(),
             shared_by,
             other_parents,
             access: Access::of(evidence, reference, tie, (&parent.namespace, &child.namespace)),
@@ -133,8 +134,6 @@ impl<'a> Relation<'a> {
     /// The facts that decide, as far as data and workload show them.
     pub fn facts(&self, bounds: &Bounds) -> Facts {
         let (p50, p99, max) = self.children;
-        // A single parent with thousands of children (an outlier) rules out embedding them all.
-        let p99 = if max >= bounds.many { max } else { p99 };
         let owner = self.owner().filter(|owner| **owner != self.parent.namespace);
         let shared = match (self.shared_by.first(), owner, self.tie) {
             (Some(by), ..) => Some(format!("also referred to by `{by}`")),

@@ -1,5 +1,5 @@
-//! Whether a field's values rise as documents are inserted (SK-3): told by what the values are, or by
-//! the order in which documents lie.
+//! Whether a field increases monotonically as documents are inserted (SK-3): its values show it, or
+//! the storage order of the documents.
 
 use docward_model::{BsonType, Field, Profile, TextClass};
 

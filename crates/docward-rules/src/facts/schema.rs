@@ -627,7 +627,7 @@ fn says_format(node: &Value) -> bool {
         || any_branch(node, says_format)
 }
 
-/// A small validator read off the documents (ALG-10 without values: no enumerations, no ranges).
+/// Returns a small validator derived from the documents (ALG-10 without enumerations and ranges).
 #[derive(Clone, Debug)]
 pub struct Proposal {
     /// The `$jsonSchema`.
@@ -643,8 +643,8 @@ pub struct Proposal {
 }
 
 /// At most this many properties: the command is a skeleton to be read, not a data model.
-const MOST_PROPERTIES: usize = 40;
-/// A type below this share of a field's values is taken for drift and left out.
+const MAX_PROPERTIES: usize = 40;
+/// A type with less than this share of a field's values is an error and is left out.
 const DRIFT_SHARE: f64 = 0.01;
 
 /// Top-level fields to be described: named, not the key, not an object mapper's.
@@ -658,9 +658,9 @@ pub fn propose(profile: &Profile, required_share: f64, targets: &Targets) -> Pro
     let mut fields: Vec<_> =
         described(profile).filter(|field| names::can_be_named(&field.name)).collect();
     // The most frequent first when there are too many; then back in document order.
-    if fields.len() > MOST_PROPERTIES {
+    if fields.len() > MAX_PROPERTIES {
         fields.sort_by_key(|f| std::cmp::Reverse(f.count));
-        fields.truncate(MOST_PROPERTIES);
+        fields.truncate(MAX_PROPERTIES);
         fields.sort_by_key(|f| profile.fields.iter().position(|g| g.path == f.path));
     }
     let mut required = Vec::new();

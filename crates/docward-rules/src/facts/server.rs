@@ -5,7 +5,7 @@
 
 use docward_model::{BsonType, Evidence, Field, Namespace, Profile, is_server_owned};
 
-/// Databases nobody may use for business data.
+/// Databases that must not contain business data.
 pub const SYSTEM_DATABASES: &[&str] = &["admin", "local", "config", "$external"];
 
 /// Collections that migration tools, drivers and platforms make under a name of their own.

@@ -84,7 +84,7 @@ pub struct Figures<'a> {
 }
 
 impl<'a> Figures<'a> {
-    /// Those of a collection; `None` when nobody looked.
+    /// Those of a collection; `None` if unknown.
     pub fn of(collection: &'a Collection, read: Option<&'a Profile>) -> Option<Self> {
         match (&collection.counted, read) {
             (Some(counted), _) if !patterns::holds_server_buckets(collection) => Some(Self {

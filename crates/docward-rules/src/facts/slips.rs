@@ -26,7 +26,8 @@ pub fn is_absent(profile: &Profile, path: &str) -> bool {
     })
 }
 
-/// The existing path nearest to the absent one, when near enough to be a slip of at most so many letters.
+/// Returns the existing path that is most similar to the absent one, if it differs by at most this
+/// many letters.
 pub fn nearest(profile: &Profile, path: &str, most_edits: usize) -> Option<String> {
     nearest_of(profile, path, most_edits, |_| true)
 }

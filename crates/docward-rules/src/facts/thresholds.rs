@@ -52,7 +52,7 @@ pub mod d004 {
         Int(16_384),
         "bytes",
         "our default",
-        "base64 files smaller than this are taken for icons"
+        "base64 files smaller than this are treated as icons"
     );
 
     /// The threshold as configured at a namespace.
@@ -404,7 +404,7 @@ pub mod w001 {
         Int(3),
         "operations",
         "our default",
-        "fewer operations of a shape are told as information"
+        "fewer operations of a query shape are a note"
     );
 
     /// The threshold as configured at a namespace.

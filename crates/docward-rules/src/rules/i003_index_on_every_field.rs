@@ -63,7 +63,7 @@ threshold!(
     Float(0.8),
     "share of top-level fields",
     "GC-38",
-    "share of fields with an index of their own"
+    "share of fields with their own index"
 );
 threshold!(LEAST, "min-indexes", Int(5), "fields", "GC-38", "fewest such fields that are reported");
 

@@ -126,7 +126,7 @@ fn draft(
 ) -> Draft {
     let finer = needed.min(profile.documents / 2);
     let proposal = sharding::splitter(profile, finer, key, change.version(), max_share);
-    let way = change.way_to(&proposal);
+    let way = change.plan_for(&proposal);
     let key_text = sharding::key_text(&key.fields);
     let status = key.fields.len() == 1 && words::is_status(&key.fields[0].0);
     let draft = Draft::new(

@@ -105,7 +105,7 @@ fn draft(
 ) -> Draft {
     let proposal =
         sharding::splitter(profile, profile.documents / 2, key, change.version(), top.warn);
-    let way = change.way_to(&proposal);
+    let way = change.plan_for(&proposal);
     let key_text = sharding::key_text(&key.fields);
     let draft = Draft::new(
         Subject::Collection(collection.namespace.clone()),

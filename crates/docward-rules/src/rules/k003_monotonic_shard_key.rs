@@ -99,7 +99,7 @@ fn draft(
             )
         }
     };
-    let way = change.way_to(compound.as_ref().unwrap_or(&hashed));
+    let way = change.plan_for(compound.as_ref().unwrap_or(&hashed));
     let keep =
         if is_id { "; keep the increasing `_id` itself, which is good for its index" } else { "" };
     let is_date = rising::is_dated(field);

@@ -109,7 +109,8 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
                     "{} in database `{database}` (limit {max})",
                     text::plural(n, "business collection")
                 ),
-                "so many collections are hard to oversee, and usually they are one collection that was split by name",
+                "a database with this many collections is hard to manage; usually one collection \
+                 was split by name",
                 todo,
                 Seen::all(n, Unit::Collections),
             )

@@ -66,7 +66,7 @@ threshold!(
     Int(50),
     "details per master",
     "ER-T.1",
-    "details per master (99th percentile) from which nothing is said"
+    "details per master (99th percentile) from which the rule reports nothing"
 );
 threshold!(
     MAX_BYTES,

@@ -136,6 +136,8 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
         many: cx.count(&MANY),
         small_bytes: cx.count(&SMALL_BYTES),
         safe_bytes: cx.count(&SAFE_BYTES),
+        // Data alone does not ask for them.
+        overflow_pages: false,
         ..Bounds::default()
     };
     let evidence = cx.evidence();

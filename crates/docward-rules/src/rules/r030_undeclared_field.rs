@@ -71,7 +71,8 @@ threshold!(
     Float(0.01),
     "share of documents",
     "our default",
-    "share of the documents (or objects) that must have a field before it is missed in the model, or lack it, or have null or another type, before that is told"
+    "share of the documents (or objects) that must have a field that the model lacks, or lack it, \
+     or have null or another type in it, before the rule reports it"
 );
 
 /// Fields that frameworks write by themselves.

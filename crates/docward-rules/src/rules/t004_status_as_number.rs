@@ -58,7 +58,7 @@ threshold!(
     Int(20),
     "different values",
     "DM-09.5",
-    "different numbers up to which a status field is taken for an enumeration"
+    "different numbers up to which a status field is treated as an enumeration"
 );
 threshold!(
     MAX_SOFT,

@@ -52,7 +52,7 @@ threshold!(
     Int(631_152_000),
     "seconds since 1970",
     "our default",
-    "the earliest moment taken for plausible (1990)"
+    "the earliest plausible moment (1990)"
 );
 threshold!(
     LATEST,
@@ -60,7 +60,7 @@ threshold!(
     Int(4_102_444_800),
     "seconds since 1970",
     "our default",
-    "the latest moment taken for plausible (2100)"
+    "the latest plausible moment (2100)"
 );
 
 fn check(collection: &Collection, cx: &mut Cx<'_>) {

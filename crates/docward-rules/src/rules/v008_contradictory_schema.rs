@@ -268,9 +268,9 @@ mod tests {
                 r#"{"bsonType": "int", "enum": ["1", "2"]}"#,
                 "none of the values of its `enum` is int",
             ),
-            (r#"{"enum": [1, 2], "minimum": 3}"#, "meets what is said beside it"),
-            (r#"{"enum": ["abc"], "maxLength": 2}"#, "meets what is said beside it"),
-            (r#"{"enum": [1.5], "bsonType": "int"}"#, "meets what is said"),
+            (r#"{"enum": [1, 2], "minimum": 3}"#, "meets its other keywords"),
+            (r#"{"enum": ["abc"], "maxLength": 2}"#, "meets its other keywords"),
+            (r#"{"enum": [1.5], "bsonType": "int"}"#, "meets its other keywords"),
             (r#"{"allOf": [{"enum": ["a"]}, {"enum": ["b"]}]}"#, "no value of one `enum`"),
         ] {
             let (severity, what) = only(field(schema));

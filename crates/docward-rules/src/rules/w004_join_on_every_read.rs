@@ -74,7 +74,7 @@ threshold!(
     Int(20),
     "operations",
     "our default",
-    "fewer joins are no pattern"
+    "fewer joins do not form a pattern"
 );
 
 fn check(evidence: &Evidence, cx: &mut Cx<'_>) {

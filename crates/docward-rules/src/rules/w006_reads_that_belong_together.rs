@@ -64,7 +64,7 @@ threshold!(
     Int(20),
     "requests",
     "our default",
-    "fewer requests are no pattern"
+    "fewer requests do not form a pattern"
 );
 threshold!(
     MIN_SHARE,

@@ -106,7 +106,7 @@ threshold!(
     Float(0.5),
     "connections accepted in a minute per connection open",
     "our default",
-    "a smaller share of short connections stands beside pools"
+    "a smaller share of short connections is normal with pools"
 );
 threshold!(
     PER_MINUTE,

@@ -127,7 +127,9 @@ fn length(evidence: &Evidence, list: &ListSource) -> Option<u64> {
 
 fn draft(evidence: &Evidence, query: &LoopQuery, others: &[&LoopQuery]) -> Draft {
     let each = match &query.list {
-        ListSource::Query { collection: Some(name), .. } => format!("document that a query of `{name}` returns"),
+        ListSource::Query { collection: Some(name), .. } => {
+            format!("document that a query of `{name}` returns")
+        }
         ListSource::Query { .. } => "document that a query returns".to_owned(),
         ListSource::Document => "element of an array in a loaded document".to_owned(),
         ListSource::Request => "element of a list in the request".to_owned(),

@@ -115,7 +115,8 @@ fn draft(evidence: &Evidence, query: &ListQuery, stored: Option<u64>) -> Draft {
     let which = match query.filter {
         FilterKind::Nothing => "all documents".to_owned(),
         FilterKind::Flags => {
-            let fields: Vec<String> = query.fields.iter().map(|field| format!("`{field}`")).collect();
+            let fields: Vec<String> =
+                query.fields.iter().map(|field| format!("`{field}`")).collect();
             format!("all documents that match {}", fields.join(", "))
         }
     };

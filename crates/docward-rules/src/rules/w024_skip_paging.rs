@@ -105,7 +105,9 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
 fn draft(evidence: &Evidence, skip: &SkipQuery, stored: Option<u64>) -> Draft {
     let of = code::of(skip.collection.as_deref());
     let what = match (skip.from_request, stored) {
-        (true, Some(n)) => format!("each request skips as many of the {n} documents{of} as it asks for"),
+        (true, Some(n)) => {
+            format!("each request skips as many of the {n} documents{of} as it asks for")
+        }
         (true, None) => format!("each request skips as many documents{of} as it asks for"),
         (false, _) => format!("this query skips a computed number of documents{of}"),
     };

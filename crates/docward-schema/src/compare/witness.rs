@@ -13,7 +13,7 @@ use super::{Change, facts};
 use crate::{Validator, as_stored};
 
 /// The maximum number of candidates.
-const MOST: usize = 20_000;
+const MAX_CANDIDATES: usize = 20_000;
 
 /// Searches for a document that `accepting` accepts and `refusing` refuses.
 pub(super) fn find(
@@ -44,7 +44,7 @@ pub(super) fn find(
         // Every stored document has an `_id`.
         let bytes = as_stored(&bytes).ok()?;
         let shown = accepting.accepts(&bytes).ok()? && !refusing.accepts(&bytes).ok()?;
-        Some(shown && tried <= MOST)
+        Some(shown && tried <= MAX_CANDIDATES)
     };
     for base in &bases {
         if is_found(base) == Some(true) {

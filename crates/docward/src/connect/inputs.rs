@@ -22,11 +22,11 @@ use crate::{
 };
 
 /// The maximum count. Larger numbers are typing errors.
-const MOST: u64 = 1_000_000_000;
+const MAX_COUNT: u64 = 1_000_000_000;
 
 /// Returns a parser for counts.
 pub(super) fn counts() -> clap::builder::RangedU64ValueParser {
-    clap::value_parser!(u64).range(1..=MOST)
+    clap::value_parser!(u64).range(1..=MAX_COUNT)
 }
 
 /// Where facts come from and where the answer goes.

@@ -34,13 +34,13 @@ The command creates a scratch database, docward_simulate_…, and drops it at th
 Exit codes: 0 measured, or plan shown (without --yes), 2 could not run.";
 
 /// The maximum size of an alternative in bytes.
-const MOST_BYTES: u64 = 8 << 30;
+const MAX_BYTES: u64 = 8 << 30;
 /// The maximum number of documents of an alternative.
-const MOST_DOCUMENTS: u64 = 50_000_000;
+const MAX_DOCUMENTS: u64 = 50_000_000;
 /// The maximum number of parents or operations.
-const MOST: u64 = 1_000_000;
+const MAX_COUNT: u64 = 1_000_000;
 /// The maximum number of readings.
-const MOST_READINGS: u64 = 20_000_000;
+const MAX_READINGS: u64 = 20_000_000;
 
 /// Shapes of the result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -108,12 +108,12 @@ pub(super) struct SimulateArgs {
 /// Runs the command.
 pub(super) fn simulate(args: &SimulateArgs) -> anyhow::Result<u8> {
     for (name, number) in [("--parents", args.parents), ("--operations", args.operations)] {
-        if number == 0 || number > MOST {
-            bail!("{name} is {number}; choose a number from 1 to {}", text::count(MOST));
+        if number == 0 || number > MAX_COUNT {
+            bail!("{name} is {number}; choose a number from 1 to {}", text::count(MAX_COUNT));
         }
     }
-    if args.readings == 0 || args.readings > MOST_READINGS {
-        let most = text::count(MOST_READINGS);
+    if args.readings == 0 || args.readings > MAX_READINGS {
+        let most = text::count(MAX_READINGS);
         bail!("--readings is {}; choose a number from 1 to {most}", args.readings);
     }
     let Some((model, design, profile)) = designed(&args.model, &args.house)? else {
@@ -240,7 +240,7 @@ fn stores<'p>(plan: &'p SimulationPlan<'_>) -> Vec<(&'p str, &'static str, u64, 
 fn refuse_huge(plan: &SimulationPlan<'_>) -> anyhow::Result<()> {
     let mut huge = Vec::new();
     for (name, way, documents, bytes) in stores(plan) {
-        if bytes > MOST_BYTES || documents > MOST_DOCUMENTS {
+        if bytes > MAX_BYTES || documents > MAX_DOCUMENTS {
             huge.push(format!("{name} ({way}): {}", size(documents, bytes)));
         }
     }
@@ -250,8 +250,8 @@ fn refuse_huge(plan: &SimulationPlan<'_>) -> anyhow::Result<()> {
     bail!(
         "too large to simulate (limit {} or {} per alternative): {}; use fewer --parents, or \
          select others with --relationship or --series",
-        text::bytes(MOST_BYTES),
-        size_of_documents(MOST_DOCUMENTS),
+        text::bytes(MAX_BYTES),
+        size_of_documents(MAX_DOCUMENTS),
         huge.join("; ")
     )
 }

@@ -137,7 +137,7 @@ pub(crate) fn apply(args: &ApplyArgs) -> anyhow::Result<u8> {
         if interrupt.stop().load(std::sync::atomic::Ordering::Relaxed) {
             bail!("stopped; nothing was changed");
         }
-        // Measuring takes time, so another user may have changed the validator meanwhile.
+        // Measuring takes time, so another client may have changed the validator in between.
         if operator.standing(&namespace)? != standing {
             bail!(
                 "another client changed {namespace} in the meantime, so this run changed nothing; \

@@ -25,7 +25,7 @@ use crate::{
 };
 
 /// The maximum number of rounds in which a schema is corrected and checked again.
-const MOST_ROUNDS: usize = 5;
+const MAX_ROUNDS: usize = 5;
 
 /// The number of failing documents that are fetched from a running deployment for details.
 const EXAMPLES: u64 = 1000;
@@ -98,7 +98,7 @@ pub(crate) fn infer(args: &InferArgs) -> anyhow::Result<u8> {
                     outcome.inferred.withdraw(&path, "pattern");
                 }
             }
-            for _ in 0..MOST_ROUNDS {
+            for _ in 0..MAX_ROUNDS {
                 let broken: Vec<(String, String)> = checked
                     .iter()
                     .flat_map(|checked| &checked.breaches)

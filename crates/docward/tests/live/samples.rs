@@ -252,5 +252,11 @@ fn dm_11_3_a_count_that_takes_too_long_is_told_in_the_report() {
     );
     let report = json(&[&servers.uri(), "--select", "V"]);
     let notes = report["notes"].to_string();
-    assert!(notes.contains("db_shop.t_user: the server did not count within 5 s"), "{notes}");
+    assert!(
+        notes.contains(
+            "db_shop.t_user: the server did not count the documents that break the \
+     validator within 5 s"
+        ),
+        "{notes}"
+    );
 }

@@ -32,7 +32,8 @@ fn dm_11_3_what_the_server_cannot_count_is_told() {
     let report = json(&[&servers.uri(), "--sample", "20"]);
     assert_eq!(problems(&report), Vec::<String>::new());
     let notes = report["notes"].to_string();
-    let told = "db_shop.t_person: the server could not count which documents break the validator: ";
+    let told = "db_shop.t_person: the server could not count the documents that break the \
+     validator: ";
     assert!(notes.contains(told) && notes.contains("$add only supports"), "{notes}");
     assert!(!notes.contains("t_closed"), "{notes}");
 
@@ -125,7 +126,7 @@ fn a_capped_collection_that_is_replaced_meanwhile_is_told_as_one() {
     servers.insert("db_shop.t_log", lines(200_000));
     let told = problems(&audit.join().unwrap());
     assert_eq!(told.len(), 1, "{told:#?}");
-    assert!(told[0].contains("faster than they were read"), "{told:#?}");
+    assert!(told[0].contains("faster than Docward read them"), "{told:#?}");
     assert!(told[0].contains("without --max-rate"), "{told:#?}");
 }
 

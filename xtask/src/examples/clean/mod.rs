@@ -349,7 +349,7 @@ fn vehicle() -> Collection {
             doc! { "engineCc": 1 },
             doc! { "partialFilterExpression": { "type": "motorcycle" } },
         )
-        .case("PT-poly.1", &[], "kinds told apart, described apart and indexed apart")
+        .case("PT-poly.1", &[], "kinds distinguished, described and indexed separately")
 }
 
 /// ST-35: results stored with the time of their computation.

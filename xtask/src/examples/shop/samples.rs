@@ -339,7 +339,7 @@ fn vehicles() -> Collection {
         .case(
             "SN-30",
             &["N006"],
-            "kinds told apart and indexed apart, under a name without the prefix",
+            "kinds distinguished and indexed separately, under a name without the prefix",
         )
 }
 

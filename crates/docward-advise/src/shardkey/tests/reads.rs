@@ -69,5 +69,5 @@ fn sk_9_an_order_is_no_range() {
     let found = report(&sorted, &["#userId"]);
     let ranges = check(&found, "SK-9");
     assert_eq!(ranges.verdict, Verdict::Pass, "{ranges:?}");
-    assert!(ranges.evidence.starts_with("0 % of 90 reads ask for a range"), "{ranges:?}");
+    assert!(ranges.evidence.starts_with("0 % of 90 reads read a range"), "{ranges:?}");
 }

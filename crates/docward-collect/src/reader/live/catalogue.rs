@@ -169,8 +169,8 @@ impl Reader<'_, '_, '_> {
         let statistics = entries.len() <= STATISTICS_UP_TO;
         if !statistics {
             self.progress.note(&format!(
-                "{}: {} collections, more than {STATISTICS_UP_TO}: their sizes and the use of their \
-                 indexes were not asked for; name some with --db or --collection to see them",
+                "{}: {} collections, more than {STATISTICS_UP_TO}, so their sizes and index use \
+                 were not read; select some with --db or --collection to read them",
                 deployment.session.name,
                 entries.len()
             ));

@@ -10,7 +10,7 @@ use super::{
     documents::End,
     driver_error::{is_forbidden, words},
     privileges::Resource,
-    session::{Read, Way, number},
+    session::{Read, ReadMethod, number},
 };
 use crate::trouble::{LiveTrouble, Trouble};
 
@@ -48,7 +48,7 @@ impl Reader<'_, '_, '_> {
             }
             Some(Err(error)) => {
                 let what = "counting the documents that break the schema".to_owned();
-                let rest = "nothing is said about this collection";
+                let rest = "this collection was not checked";
                 let trouble = LiveTrouble::Failed { what, why: words(&error), rest };
                 self.troubles.add(file, &Trouble::Live(trouble));
                 return;
@@ -60,7 +60,8 @@ impl Reader<'_, '_, '_> {
         if refused == 0 || !is_evaluated {
             return;
         }
-        let way = if examples >= refused { Way::Everything } else { Way::First(examples) };
+        let way =
+            if examples >= refused { ReadMethod::Everything } else { ReadMethod::First(examples) };
         let end = self.read_once(deployment, listed, way, Some(filter), false, file);
         if let End::Failed(error) = end {
             let taken = self.table.entry(listed.slot).taken;

@@ -28,7 +28,7 @@ use super::{
     pace::{Patience, wait_for_rate},
     privileges::Resource,
     ranges::id_of,
-    session::{Read, Way, number},
+    session::{Read, ReadMethod, number},
 };
 use crate::{
     engine::{FileId, Sent, Slot},
@@ -72,17 +72,19 @@ const FOLLOWED_AT_ONCE: usize = 32;
 pub(super) const GLANCE: Duration = Duration::from_millis(100);
 
 /// The method to get `wanted` of `documents` documents.
-fn way(wanted: Option<u64>, documents: Option<u64>, version: Option<(u32, u32)>) -> Way {
-    let Some(wanted) = wanted else { return Way::Everything };
+fn way(wanted: Option<u64>, documents: Option<u64>, version: Option<(u32, u32)>) -> ReadMethod {
+    let Some(wanted) = wanted else { return ReadMethod::Everything };
     match documents {
-        None => Way::First(wanted),
-        Some(documents) if wanted >= documents => Way::Everything,
+        None => ReadMethod::First(wanted),
+        Some(documents) if wanted >= documents => ReadMethod::Everything,
         Some(documents) if documents > 100 && wanted.saturating_mul(20) < documents => {
-            Way::Random(wanted)
+            ReadMethod::Random(wanted)
         }
         // `$sampleRate` exists since 4.4.2.
-        Some(documents) if version >= Some((4, 4)) => Way::Share(wanted as f64 / documents as f64),
-        Some(_) => Way::First(wanted),
+        Some(documents) if version >= Some((4, 4)) => {
+            ReadMethod::Share(wanted as f64 / documents as f64)
+        }
+        Some(_) => ReadMethod::First(wanted),
     }
 }
 
@@ -100,8 +102,8 @@ fn is_biased(taken: u64, bytes: u64, average: u64) -> bool {
 
 /// Returns whether more documents arrived than the requested share, so the server's count must be
 /// wrong.
-fn is_beyond(way: Way, documents: Option<u64>, taken: u64) -> bool {
-    let (Way::Share(share), Some(documents)) = (way, documents) else { return false };
+fn is_beyond(way: ReadMethod, documents: Option<u64>, taken: u64) -> bool {
+    let (ReadMethod::Share(share), Some(documents)) = (way, documents) else { return false };
     let expected = share * documents as f64;
     taken as f64 > (1.1 * expected + 5.0 * expected.sqrt() + 10.0).min(documents as f64)
 }
@@ -168,7 +170,7 @@ impl Reader<'_, '_, '_> {
         let Listed { namespace, uuid, .. } = listed;
         if self.request.resume.is_another(namespace, uuid.as_deref()) {
             self.progress.note(&format!(
-                "{namespace}: dropped and made anew since it was read; it is read from the start"
+                "{namespace}: dropped and recreated since it was read; it is read from the start"
             ));
         }
         let Some(Resumed::Whole(known)) = self.request.resume.of(namespace, uuid.as_deref()) else {
@@ -214,17 +216,17 @@ impl Reader<'_, '_, '_> {
             from_primary = has_primary && self.asks_primary(deployment, way, ranges.is_some());
             // The server's count can be wrong, for instance after a power failure. A sample
             // therefore ends after the requested number, whatever the count says.
-            let most = wanted.filter(|_| way == Way::Everything && ranges.is_none());
+            let most = wanted.filter(|_| way == ReadMethod::Everything && ranges.is_none());
             let most = most.map(|wanted| wanted.saturating_add(1));
             let end = match &mut ranges {
                 Some(ranges) => self.read_ranges(deployment, listed, ranges, file),
                 None => {
-                    let way = most.map_or(way, Way::First);
+                    let way = most.map_or(way, ReadMethod::First);
                     self.read_once(deployment, listed, way, None, from_primary, file)
                 }
             };
             let taken = self.table.entry(slot).taken - before;
-            if let (Way::Random(wanted), End::Done) = (way, &end)
+            if let (ReadMethod::Random(wanted), End::Done) = (way, &end)
                 && let Some(stats) = stats
                 && before == 0
                 && is_biased(taken, self.table.entry(slot).bytes, stats.average_bytes)
@@ -232,7 +234,7 @@ impl Reader<'_, '_, '_> {
                 let share = wanted as f64 / documents.unwrap_or(stats.documents).max(1) as f64;
                 let has_share = self.table.server_version >= Some((4, 4));
                 if has_share && stats.data_bytes <= PASSED {
-                    way = Way::Share(share.min(1.0));
+                    way = ReadMethod::Share(share.min(1.0));
                     self.forget(file, slot);
                     file = self.live_file(deployment, namespace);
                     continue;
@@ -242,19 +244,19 @@ impl Reader<'_, '_, '_> {
             // Reading to the end gives a more reliable number than the server's count.
             let is_short = most.is_none_or(|most| taken < most);
             let is_all = match way {
-                Way::Everything => is_short,
-                Way::First(limit) => taken < limit,
+                ReadMethod::Everything => is_short,
+                ReadMethod::First(limit) => taken < limit,
                 // A random share may contain all documents.
-                Way::Share(_) => documents == Some(taken),
-                Way::Random(_) => false,
+                ReadMethod::Share(_) => documents == Some(taken),
+                ReadMethod::Random(_) => false,
             };
             let is_whole = is_all && matches!(end, End::Done);
             // A random walk is random wherever it ends; a random share in natural order must reach
             // the end.
             let by_chance = match way {
-                Way::Random(_) => !biased,
-                Way::Share(_) => matches!(end, End::Done),
-                Way::Everything | Way::First(_) => false,
+                ReadMethod::Random(_) => !biased,
+                ReadMethod::Share(_) => matches!(end, End::Done),
+                ReadMethod::Everything | ReadMethod::First(_) => false,
             };
             match end {
                 End::Done if !is_short => {
@@ -303,8 +305,8 @@ impl Reader<'_, '_, '_> {
                 }
                 End::Failed(error) => {
                     // The random walk returned the same documents repeatedly.
-                    let other_way =
-                        matches!(way, Way::Random(_)) && matches!(code(&error), Some(28_799));
+                    let other_way = matches!(way, ReadMethod::Random(_))
+                        && matches!(code(&error), Some(28_799));
                     let in_ranges = ranges.is_some();
                     let passes = is_passing(&error) && !is_gone(&error);
                     // Not every kind of collection can be split into ranges.
@@ -319,7 +321,7 @@ impl Reader<'_, '_, '_> {
                         passes && attempt < ATTEMPTS && before == 0 && !in_ranges && !is_lost;
                     if other_way || again {
                         if other_way {
-                            way = Way::First(wanted.unwrap_or(SAMPLE));
+                            way = ReadMethod::First(wanted.unwrap_or(SAMPLE));
                         }
                         self.forget(file, slot);
                         file = self.live_file(deployment, namespace);
@@ -345,7 +347,8 @@ impl Reader<'_, '_, '_> {
             break;
         }
         // A router returns documents in the order in which shards respond.
-        let is_shuffled = matches!(way, Way::Random(_)) || ranges.is_some() || deployment.is_routed;
+        let is_shuffled =
+            matches!(way, ReadMethod::Random(_)) || ranges.is_some() || deployment.is_routed;
         let entry = self.table.entry(slot);
         entry.shuffled |= is_shuffled;
         entry.copied |= !from_primary && deployment.may_be_copied();
@@ -376,11 +379,15 @@ impl Reader<'_, '_, '_> {
         if invalid.as_ref().is_err_and(|error| code(error) == Some(OUT_OF_TIME)) {
             // Only the server can evaluate query expressions.
             let else_where = match validator.keys().all(|key| key == "$jsonSchema") {
-                true => "what was read is judged, and `docward schema check` counts all",
-                false => "count them with countDocuments({$nor: [VALIDATOR]}) when there is time",
+                true => {
+                    "the documents that were read were checked; `docward schema check` counts \
+                 all"
+                }
+                false => "count them with countDocuments({$nor: [VALIDATOR]}) when the load is low",
             };
             self.progress.note(&format!(
-                "{}: the server did not count within {} s which documents break the validator; {else_where}",
+                "{}: the server did not count the documents that break the validator within {} s; \
+                 {else_where}",
                 listed.namespace,
                 COUNTING.as_secs()
             ));
@@ -390,8 +397,8 @@ impl Reader<'_, '_, '_> {
             && !(is_forbidden(error) || is_unreachable(error) || is_gone(error))
         {
             self.progress.note(&format!(
-                "{}: the server could not count which documents break the validator: {}; a document \
-                 it fails on cannot be written either",
+                "{}: the server could not count the documents that break the validator: {}; a \
+                 document that causes this error cannot be written either",
                 listed.namespace,
                 words(error)
             ));
@@ -472,7 +479,7 @@ impl Reader<'_, '_, '_> {
         &mut self,
         deployment: &Deployment<'_>,
         listed: &Listed,
-        way: Way,
+        way: ReadMethod,
         filter: Option<Document>,
         from_primary: bool,
         file: FileId,
@@ -624,13 +631,13 @@ mod tests {
     #[test]
     fn the_random_walk_is_used_only_where_it_is_one() {
         let way = |wanted, documents| way(Some(wanted), Some(documents), Some((6, 0)));
-        assert_eq!(way(100, 100), Way::Everything);
-        assert_eq!(way(100, 50), Way::Everything);
-        assert_eq!(way(4, 81), Way::Share(4.0 / 81.0), "100 documents or fewer are sorted");
-        assert_eq!(way(5, 101), Way::Random(5));
-        assert_eq!(way(5, 100), Way::Share(0.05));
-        assert_eq!(way(10_000, 200_000), Way::Share(0.05), "5 % are sorted");
-        assert_eq!(way(10_000, 200_001), Way::Random(10_000));
+        assert_eq!(way(100, 100), ReadMethod::Everything);
+        assert_eq!(way(100, 50), ReadMethod::Everything);
+        assert_eq!(way(4, 81), ReadMethod::Share(4.0 / 81.0), "100 documents or fewer are sorted");
+        assert_eq!(way(5, 101), ReadMethod::Random(5));
+        assert_eq!(way(5, 100), ReadMethod::Share(0.05));
+        assert_eq!(way(10_000, 200_000), ReadMethod::Share(0.05), "5 % are sorted");
+        assert_eq!(way(10_000, 200_001), ReadMethod::Random(10_000));
     }
 
     #[test]
@@ -643,18 +650,18 @@ mod tests {
 
     #[test]
     fn more_than_a_share_tells_a_wrong_count() {
-        assert!(is_beyond(Way::Share(0.5), Some(80_000), 150_000));
-        assert!(!is_beyond(Way::Share(0.5), Some(80_000), 40_500));
-        assert!(!is_beyond(Way::Share(0.9999), Some(40_000), 40_000));
-        assert!(is_beyond(Way::Share(0.9999), Some(40_000), 40_001));
-        assert!(!is_beyond(Way::Random(5), Some(10), 100));
+        assert!(is_beyond(ReadMethod::Share(0.5), Some(80_000), 150_000));
+        assert!(!is_beyond(ReadMethod::Share(0.5), Some(80_000), 40_500));
+        assert!(!is_beyond(ReadMethod::Share(0.9999), Some(40_000), 40_000));
+        assert!(is_beyond(ReadMethod::Share(0.9999), Some(40_000), 40_001));
+        assert!(!is_beyond(ReadMethod::Random(5), Some(10), 100));
     }
 
     #[test]
     fn without_a_count_or_a_rate_the_first_are_read() {
-        assert_eq!(way(Some(10), None, Some((6, 0))), Way::First(10));
-        assert_eq!(way(Some(10), Some(50), Some((4, 2))), Way::First(10));
-        assert_eq!(way(Some(10), Some(50), None), Way::First(10));
-        assert_eq!(way(None, Some(50), None), Way::Everything);
+        assert_eq!(way(Some(10), None, Some((6, 0))), ReadMethod::First(10));
+        assert_eq!(way(Some(10), Some(50), Some((4, 2))), ReadMethod::First(10));
+        assert_eq!(way(Some(10), Some(50), None), ReadMethod::First(10));
+        assert_eq!(way(None, Some(50), None), ReadMethod::Everything);
     }
 }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use docward_uri::servers_told;
+use docward_uri::server_errors;
 use mongodb::error::{Error, ErrorKind};
 
 /// The reason why a request has no response, if neither the server nor the driver gives one.
@@ -91,13 +91,13 @@ pub(super) fn words(error: &Error) -> String {
             return format!("the server has not answered for {} s", time.as_secs());
         }
         Some(Unanswered::NotAsked) => {
-            return "not asked: the server did not answer the questions before".to_owned();
+            return "skipped, because the server did not answer earlier requests".to_owned();
         }
         None => {}
     }
     match &*error.kind {
         ErrorKind::Command(command) => format!("{} ({})", command.message, command.code_name),
-        ErrorKind::ServerSelection { message, .. } => servers_told(message),
+        ErrorKind::ServerSelection { message, .. } => server_errors(message),
         kind => kind.to_string(),
     }
 }

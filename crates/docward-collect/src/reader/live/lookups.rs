@@ -280,7 +280,7 @@ impl Reader<'_, '_, '_> {
         asking.questions += asked.len();
         if asking.questions > QUESTIONS {
             self.progress.note(&format!(
-                "{}: not all that collections may refer to was looked up; --full finds what is missing",
+                "{}: not all possible references were looked up; --full finds the others",
                 deployment.session.name
             ));
             return None;
@@ -288,8 +288,8 @@ impl Reader<'_, '_, '_> {
         let answers = deployment.session.until_stopped(deployment.session.by_ids_of_many(asked));
         if answers.is_none() {
             self.progress.note(&format!(
-                "{}: stopped while looking up what documents refer to; references between large collections \
-                 may be missing",
+                "{}: interrupted while looking up references; references between large \
+                 collections may be missing",
                 deployment.session.name
             ));
         }

@@ -107,7 +107,7 @@ impl<'r> Reader<'r, '_, '_> {
         self.sources[source].name.clone_from(&name);
         if !left_out.is_empty() {
             self.progress.note(&format!(
-                "{name}: options of the connection string that mean nothing here were left out: {}",
+                "{name}: Docward ignored these options of the connection string: {}",
                 left_out.join(", ")
             ));
         }

@@ -5,7 +5,7 @@
 
 use mongodb::bson::Document;
 
-use super::{super::Reader, Deployment, session::Way};
+use super::{super::Reader, Deployment, session::ReadMethod};
 
 /// Facts about the responding member, from its first response.
 #[derive(Clone, Copy, Debug, Default)]
@@ -63,14 +63,14 @@ impl Reader<'_, '_, '_> {
     pub(super) fn asks_primary(
         &self,
         deployment: &Deployment<'_>,
-        way: Way,
+        way: ReadMethod,
         in_ranges: bool,
     ) -> bool {
         self.request.analyze_keys.is_some()
             && !deployment.session.direct
             && !deployment.session.prefers
             && !in_ranges
-            && !matches!(way, Way::Random(_))
+            && !matches!(way, ReadMethod::Random(_))
             && deployment.may_be_copied()
     }
 }

@@ -115,7 +115,7 @@ impl Missing {
             let effect = match (actions.contains(&"listCollections"), names.len()) {
                 (true, 1) => "its collections are not all known",
                 (true, _) => "their collections are not all known",
-                (false, _) => "what roles hold is not known",
+                (false, _) => "the privileges of roles are unknown",
             };
             let resource = match names.len() > NAMED {
                 true => vec![Resource::Database(String::new())],

@@ -25,11 +25,11 @@ use super::{
 use crate::trouble::{LiveTrouble, Trouble};
 
 /// The maximum number of groups of field, type and length to transfer.
-const MOST_GROUPS: i32 = 20_000;
+const MAX_GROUPS: i32 = 20_000;
 
 /// The message for a collection with more groups.
-const TOO_MANY: &str = "it has too many different field names to count them, which are data rather than names: \
-                        see D010 in a sample";
+const TOO_MANY: &str = "it has too many different field names to count, probably because the \
+ names are data: see D010 in a sample";
 
 /// The rule book's array limit: arrays with this many elements are counted exactly.
 const LONG: i64 = 1000;
@@ -46,7 +46,8 @@ impl Reader<'_, '_, '_> {
         if self.table.server_version.is_some_and(|version| version < SINCE) {
             let (major, minor) = self.table.server_version.unwrap_or_default();
             let why = format!(
-                "this server ({major}.{minor}) cannot count the sizes of documents, 4.4 and later can"
+                "this server ({major}.{minor}) cannot compute the sizes of documents, which needs \
+                 4.4"
             );
             self.not_counted(deployment, listed, why);
             return;
@@ -73,7 +74,7 @@ impl Reader<'_, '_, '_> {
 
     fn not_counted(&mut self, deployment: &Deployment<'_>, listed: &Listed, why: String) {
         let what = format!("counting in {}", listed.namespace);
-        let rest = "what was read of it was judged";
+        let rest = "what was read of it is in the report";
         let trouble = LiveTrouble::Failed { what, why, rest };
         self.troubles.add_for(deployment.session.name.clone(), &Trouble::Live(trouble));
     }
@@ -99,7 +100,7 @@ impl Reader<'_, '_, '_> {
         // If groups were truncated, every sum would be too low, so the figures are dropped.
         let counted = sizes.and_then(|sizes| {
             let fields = fields?;
-            Ok((fields.len() < MOST_GROUPS as usize).then(|| figures(&sizes, &fields)))
+            Ok((fields.len() < MAX_GROUPS as usize).then(|| figures(&sizes, &fields)))
         });
         Some(counted)
     }
@@ -167,7 +168,7 @@ fn fields() -> Vec<Document> {
                 { "$cond": [is_long, vector, false] }, 1, 0,
             ] } },
         } },
-        doc! { "$limit": MOST_GROUPS },
+        doc! { "$limit": MAX_GROUPS },
     ]
 }
 
@@ -203,7 +204,7 @@ fn figures(sizes: &[Document], fields: &[Document]) -> Counted {
                 CountedField { name: name.to_owned(), lengths, ..field }
             })
             .collect(),
-        capped: fields.len() >= MOST_GROUPS as usize,
+        capped: fields.len() >= MAX_GROUPS as usize,
     }
 }
 

@@ -31,7 +31,7 @@ pub fn resolve_name(name: &str) -> Result<Resolved, String> {
     });
     let options = match answer {
         Ok(Ok(options)) => options,
-        Ok(Err(error)) => return Err(format!("DNS does not lead anywhere: {}", error.kind)),
+        Ok(Err(error)) => return Err(format!("DNS has no result: {}", error.kind)),
         Err(_) => return Err(format!("DNS did not answer within {} seconds", PATIENCE.as_secs())),
     };
     let mut hosts: Vec<String> = options.hosts.iter().map(ToString::to_string).collect();

@@ -92,8 +92,8 @@ impl Reader<'_, '_, '_> {
             false => ("may have been", "add readPreference=primary to the connection string"),
         };
         self.progress.note(&format!(
-            "{}: what is told here {may} read from a member that is behind the primary, {}; what was \
-             written since is missing: {instead} to read the newest",
+            "{}: this data {may} read from a member that is behind the primary, {}; newer writes \
+             are missing: {instead} to read them",
             session.name,
             text::list(&late, 5)
         ));

@@ -108,7 +108,7 @@ pub(super) type Asked = (Namespace, Vec<Bson>, bool);
 
 /// The method of reading documents from a collection.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Way {
+pub(super) enum ReadMethod {
     /// All documents, in natural order.
     Everything,
     /// This many documents, by a random walk.
@@ -235,6 +235,7 @@ impl<'r> Session<'r> {
         let name = format!("mongodb://{}", hosts.join(","));
         let logged_in = options.credential.is_some();
         let user = options.credential.as_ref().and_then(|c| c.username.clone());
+        let source = options.credential.as_ref().and_then(|c| c.source.clone());
         let by_certificate = options
             .credential
             .as_ref()
@@ -305,7 +306,7 @@ impl<'r> Session<'r> {
                     ErrorKind::Authentication { .. } if by_certificate => {
                         LiveTrouble::Certificate { why, certified }
                     }
-                    ErrorKind::Authentication { .. } => LiveTrouble::Login { user, why },
+                    ErrorKind::Authentication { .. } => LiveTrouble::Login { user, database: source, why },
                     ErrorKind::ServerSelection { .. } | ErrorKind::Io(_) => session
                         .other_set(asked)
                         .unwrap_or(LiveTrouble::Unreachable { patience, why, certified }),
@@ -589,7 +590,7 @@ impl<'r> Session<'r> {
     pub(super) fn cursor(
         &self,
         namespace: &Namespace,
-        way: Way,
+        way: ReadMethod,
         filter: Option<Document>,
         batch_size: u32,
         from_primary: bool,
@@ -599,16 +600,16 @@ impl<'r> Session<'r> {
         let collection = self.collection_of(namespace, criteria);
         async move {
             let stage = match way {
-                Way::Random(size) => {
+                ReadMethod::Random(size) => {
                     doc! { "$sample": { "size": i64::try_from(size).unwrap_or(i64::MAX) } }
                 }
-                Way::Share(rate) => doc! { "$match": { "$sampleRate": rate } },
-                Way::Everything | Way::First(_) => {
+                ReadMethod::Share(rate) => doc! { "$match": { "$sampleRate": rate } },
+                ReadMethod::Everything | ReadMethod::First(_) => {
                     let mut options = FindOptions::builder()
                         .batch_size(batch_size)
                         .hint(Hint::Keys(doc! { "$natural": 1 }))
                         .build();
-                    if let Way::First(limit) = way {
+                    if let ReadMethod::First(limit) = way {
                         options.limit = i64::try_from(limit).ok();
                     }
                     // Otherwise the set of first documents would depend on the member.

@@ -4,9 +4,9 @@ use docward_model::{DesignRead, DesignWrite, With};
 
 use crate::cost::access_plan::{Act, Fetch, Link, ReadPlan, WritePlan};
 use crate::cost::predict::{Predictor, View};
-use crate::decide::alternative::{OperationCost, Way};
-use crate::declared::access::{is_by, is_ordered_by, is_picked, names_role};
+use crate::decide::alternative::{OperationCost, StorageAlternative};
 use crate::declared::field_plan::Planned;
+use crate::declared::read_direction::{is_by, is_ordered_by, is_picked, names_role};
 use crate::layout::fields::Figure;
 
 impl Predictor {
@@ -21,7 +21,7 @@ impl Predictor {
                 || read.sums.iter().any(|(of, _)| of == name);
             if self.is_shared() && !asked && names_role(read, &self.role) {
                 let by_ids = matches!(self.link, Link::Pairs | Link::ParentIds);
-                let all = by_ids && self.way != Way::Embed && is_picked(read);
+                let all = by_ids && self.way != StorageAlternative::Embed && is_picked(read);
                 return Some(ReadPlan::ParentsOf { limit: read.limit, all });
             }
             return Some(self.plan_from_parents(read));
@@ -30,7 +30,7 @@ impl Predictor {
             return None;
         }
         let wanted = with.is_some_and(|with| self.wants_parent(with));
-        let parent = wanted && (self.way != Way::Embed || self.is_shared());
+        let parent = wanted && (self.way != StorageAlternative::Embed || self.is_shared());
         Some(if is_by(read, name, &self.names.1) {
             // A read with only this filter and no limit returns all children. Additional conditions
             // reduce the number by an unknown amount.
@@ -47,7 +47,7 @@ impl Predictor {
 
     /// Whether the children of a parent are found through a list of ids, which has no useful order.
     fn is_found_by_ids(&self) -> bool {
-        self.way != Way::Embed && matches!(self.link, Link::Pairs | Link::ChildIds)
+        self.way != StorageAlternative::Embed && matches!(self.link, Link::Pairs | Link::ChildIds)
     }
 
     /// Whether junction documents have copies of the sort fields of a read, with an index on them.
@@ -65,7 +65,7 @@ impl Predictor {
     /// Returns how a read that has parents gets their children.
     fn plan_from_parents(&self, read: &DesignRead) -> ReadPlan {
         let name = &self.names.0;
-        let elsewhere = self.way != Way::Embed;
+        let elsewhere = self.way != StorageAlternative::Embed;
         let with = read.with.iter().find(|with| with.relationship == *name);
         let fetch = match with {
             Some(with) if elsewhere => self.fetch(with),
@@ -191,7 +191,7 @@ impl Predictor {
         let sum = |of: &dyn Fn(u64) -> u64| children.iter().map(|n| of(*n) as f64).sum::<f64>();
         let links = sum(&|n| n);
         let all = different.map_or(links, |different| different as f64);
-        let embedded = self.way == Way::Embed;
+        let embedded = self.way == StorageAlternative::Embed;
         let paired = !embedded && self.link == Link::Pairs;
         let (mut apart, mut pairs, mut entries) = (0.0, 0.0, 0.0);
         let (mut paged, mut in_parents) = (0.0, 1.0);
@@ -320,7 +320,9 @@ impl Predictor {
         // another.
         let on_parent = if parent == child { None } else { act(parent) };
         let on_child = act(child);
-        let lists = self.way != Way::Embed && self.link == Link::ChildIds && !self.is_shared();
+        let lists = self.way != StorageAlternative::Embed
+            && self.link == Link::ChildIds
+            && !self.is_shared();
         let keeps = self.preview.is_some() || !self.figures.is_empty() || lists;
         WritePlan {
             parent: on_parent,
@@ -343,7 +345,7 @@ impl Predictor {
                 && on_parent.is_some()
                 && on_child.is_some()
                 && self.home.as_ref().is_none_or(|home| home.entity != *child)
-                && (self.way != Way::Embed || self.on_pages > 0.0),
+                && (self.way != StorageAlternative::Embed || self.on_pages > 0.0),
         }
     }
 
@@ -357,7 +359,7 @@ impl Predictor {
     /// Whether an update of a child changes its parent's preview or sums. An update without
     /// declared fields may change any field.
     fn changes_kept(&self, write: &DesignWrite) -> bool {
-        if self.way == Way::Embed {
+        if self.way == StorageAlternative::Embed {
             return false;
         }
         let shown = self.preview.iter().flat_map(|list| &list.fields).map(|field| &field.name);
@@ -382,7 +384,7 @@ impl Predictor {
         let after = match plan.child {
             _ if plan.whole => children,
             _ if plan.parent == Some(Act::Insert) => u64::from(plan.child.is_some()),
-            Some(Act::Insert) if self.way == Way::Embed => {
+            Some(Act::Insert) if self.way == StorageAlternative::Embed => {
                 (children + 1).min(self.keep.unwrap_or(u64::MAX))
             }
             Some(Act::Insert) => children + 1,
@@ -405,7 +407,7 @@ impl Predictor {
             None if plan.parent.is_some() => comes_or_goes(write, parent),
             None => 0.0,
         };
-        let (documents, bytes) = if self.way == Way::Embed {
+        let (documents, bytes) = if self.way == StorageAlternative::Embed {
             if self.looked_up {
                 entries += comes_or_goes(write, child) * own;
             }
@@ -446,7 +448,7 @@ impl Predictor {
         children: u64,
         others: &[u64],
     ) -> OperationCost {
-        let embedded = self.way == Way::Embed;
+        let embedded = self.way == StorageAlternative::Embed;
         let (mut parents, mut apart, mut pairs, mut entries) = (Vec::new(), 0.0, 0.0, 0.0);
         let (_, parent, child) = &self.names;
         if let Some(act) = plan.parent {

@@ -28,7 +28,7 @@ impl<'m> Plans<'m> {
             about: entity.name.clone(),
             pattern: "archive",
             intro: format!(
-                "`{}` is hardly read after {days} days and goes to a place of its own.",
+                "`{}` is rarely read after {days} days and moves to an archive.",
                 entity.name
             ),
             jobs: vec![job],
@@ -66,14 +66,17 @@ impl<'m> Plans<'m> {
             _ => "documents that are",
         };
         let mut does = format!(
-            "Moves {what} more than {days} days old by `{date}` to `{}`, {BATCH} at a time, and returns how many. Deleted is what was copied, as it was copied: what somebody changes meanwhile stays, and is copied again in the next round. It can be stopped and started at any time.",
+            "Moves {what} more than {days} days old by `{date}` to `{}`, {BATCH} at a time, and \
+             returns how many. It deletes a document only if it still equals its copy: a document \
+             that changes in between stays, and is copied again in the next round. It can be \
+             stopped and restarted at any time.",
             archive.name
         );
         let unique: Vec<&str> =
             entity.fields.iter().filter(|f| f.unique).map(|f| f.name.as_str()).collect();
         if !unique.is_empty() {
             does.push_str(&format!(
-                " {} {} unique among what is not archived.",
+                " {} {} unique only among documents that are not archived.",
                 text::list(&unique, 3),
                 text::form(unique.len() as u64, "is", "are")
             ));
@@ -88,7 +91,8 @@ impl<'m> Plans<'m> {
             .collect();
         if !children.is_empty() {
             does.push_str(&format!(
-                " Its {} stay where they are, and functions that change them do not find it any more: archive what is finished.",
+                " Its {} stay where they are, and functions that change them no longer find it, \
+                 so archive only what is finished.",
                 text::list(&children, 3)
             ));
         }

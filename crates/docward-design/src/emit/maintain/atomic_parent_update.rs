@@ -63,11 +63,12 @@ impl<'m> Plans<'m> {
         let is_required = writes.any(sets) || r.invariant.is_some();
         let name = Self::update_of(&r.parent, parameters);
         let mut words = format!(
-            " `{name}` changes the `{}` in the same write (DP-3, ER-T.4): operators, such as `$inc` and `$set`.",
+            " `{name}` changes the `{}` in the same write (DP-3, ER-T.4), with operators such as \
+             `$inc` and `$set`.",
             r.parent
         );
         if let Some(invariant) = &r.invariant {
-            words.push_str(&format!(" It has to keep it true: {invariant}."));
+            words.push_str(&format!(" It must preserve: {invariant}."));
         }
         Some(ParentUpdate { name, is_required, words })
     }
@@ -116,7 +117,7 @@ pub(super) fn joined(also: Option<&ParentUpdate>, update: bson::Document) -> Bso
 /// Returns a step that fails if a required parent update is missing, so that callers notice.
 pub(super) fn asked(also: Option<&ParentUpdate>) -> Option<Step> {
     let also = also.filter(|also| also.is_required)?;
-    let why = format!("{} is missing: what else changes in the same write", also.name);
+    let why = format!("{} is missing: the update of the parent in the same write", also.name);
     Some(Step::Code(format!("if ({} == null) throw new Error({});", also.name, quote(&why))))
 }
 

@@ -90,13 +90,17 @@ impl<'m> Plans<'m> {
         let list = doc! { "$map": { "input": "$readings", "in": each } };
         let update = self.worked_out(packed, list);
         let why = format!(
-            "{} is what finds a reading: one of another time is another one, and appended",
+            "{} identifies a reading: a reading with another time is a different one, which is \
+             appended",
             packed.bucket.time
         );
         Job {
             name: js::function(&["change", &packed.entity.name]),
             parameters: ["series", "time", "changes"].map(str::to_owned).to_vec(),
-            does: "Changes the reading of a series at a time, and with it what the bucket keeps of its readings; false when there is none. Of several at the same time all are changed.".to_owned(),
+            does: "Changes the reading of a series at a time, and the statistics of its bucket; \
+             returns false if there is none. If several readings have this time, it changes all \
+             of them."
+                .to_owned(),
             clauses: vec!["PT-bucket.4", "ST-23"],
             steps: vec![
                 Step::Code(

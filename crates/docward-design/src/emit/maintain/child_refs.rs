@@ -137,7 +137,7 @@ impl<'m> Plans<'m> {
             about: r.name.clone(),
             pattern,
             intro: format!(
-                "`{}`: {}. Documents of `{}` hold `{}`.",
+                "`{}`: {}. Documents of `{}` have `{}`.",
                 r.name, decision.ruling.how, children.name, owned.held
             ),
             jobs,
@@ -151,7 +151,7 @@ impl<'m> Plans<'m> {
             doc! { SPREAD: given(child), "_id": given("_id"), held: given(parent_id) };
         let mut steps = vec![Step::Code(format!("const _id = {child}._id ?? new ObjectId();"))];
         let mut does = format!(
-            "Adds one of `{}` as a document of its own that holds the id of its `{}`.",
+            "Adds one of `{}` as a separate document with the id of its `{}`.",
             r.name, r.parent
         );
         let mut clauses = vec!["PT-ref.1"];
@@ -164,7 +164,7 @@ impl<'m> Plans<'m> {
             steps.push(missing("parent", &r.parent));
             document.insert(copy, given(picked("parent", fields)));
             clauses.push("PT-extref.1");
-            does.push_str(&format!(" `{copy}` is a copy as of now."));
+            does.push_str(&format!(" `{copy}` is a copy of the current value."));
         } else if summary.is_empty() {
             // No write to the parent would reveal that it is missing, so it is looked up.
             steps.push(Step::Let("parent", found(&parent.name, by_id(parent_id))));
@@ -225,7 +225,8 @@ impl<'m> Plans<'m> {
             let refilled = keeper.map(|keeper| keeper.refilled(parent_id)).unwrap_or_default();
             if summary.preview.is_some() && refilled.is_empty() {
                 does.push_str(&format!(
-                    " The preview is one shorter until the next one comes, however old that is, or `{}` fills it.",
+                    " The preview has one element less until the next insert, or until `{}` \
+                     rebuilds it.",
                     self.name("rebuild", r, true)
                 ));
             }
@@ -276,7 +277,7 @@ impl<'m> Plans<'m> {
             name: self.name("list", r, true),
             parameters: vec![parent_id.clone(), "limit = 20".to_owned()],
             does: format!(
-                "{which} of `{}`: the second query, asked only when somebody wants more than the parent shows.",
+                "{which} of `{}`: the second query, needed only for more than the parent shows.",
                 r.name
             ),
             clauses: vec!["PT-hybrid.1"],

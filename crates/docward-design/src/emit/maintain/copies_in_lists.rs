@@ -13,7 +13,7 @@ use crate::emit::statement::{Job, Method, Script, Statement, Step};
 use crate::layout::collection::{CollectionPlan, Purpose};
 
 /// The path to objects of an entity: the nested fields, the last of which contains the objects.
-type Way<'m> = Vec<&'m Planned>;
+type PathToCopy<'m> = Vec<&'m Planned>;
 
 /// Copies of one entity in elements of lists.
 struct Copies<'m> {
@@ -74,7 +74,7 @@ impl<'m> Plans<'m> {
         let fields = fields.iter().map(String::as_str).collect();
         let copies = Copies { source, holder, fields, held, copy, id };
         let from = self.own(&source.name)?;
-        let mut places: Vec<(&'m CollectionPlan, Way<'m>)> = Vec::new();
+        let mut places: Vec<(&'m CollectionPlan, PathToCopy<'m>)> = Vec::new();
         let with_parts = self.design.collections.iter().filter(|collection| {
             matches!(collection.purpose, Purpose::Entity | Purpose::Overflow(_))
         });
@@ -93,7 +93,7 @@ impl<'m> Plans<'m> {
             Step::Let("found", one(&from.name, &by_id(&copies.id), &copies.fields)),
             missing("found", &source.name),
         ];
-        let refresh = |(collection, way): &(&CollectionPlan, Way<'_>)| {
+        let refresh = |(collection, way): &(&CollectionPlan, PathToCopy<'_>)| {
             copies.refreshed(&collection.name, way)
         };
         if others.is_empty() {
@@ -104,7 +104,7 @@ impl<'m> Plans<'m> {
             steps.push(Step::Code("return done;".to_owned()));
         }
         let mut does = refresh_words(decision, &source.name);
-        let served = |(collection, way): &(&'m CollectionPlan, Way<'m>)| {
+        let served = |(collection, way): &(&'m CollectionPlan, PathToCopy<'m>)| {
             unserved(collection, &copies.path(way))
         };
         does.extend(places.iter().map(served));
@@ -120,7 +120,7 @@ impl<'m> Plans<'m> {
             about: relationship.name.clone(),
             pattern: "extended-reference",
             intro: format!(
-                "`{}`: {}. `{}` is part of a list: what it holds of `{}` comes with it.",
+                "`{}`: {}. `{}` is embedded in a list, with its copies of `{}`.",
                 relationship.name, decision.ruling.how, holder.name, source.name
             ),
             jobs: vec![job],
@@ -133,8 +133,8 @@ impl<'m> Plans<'m> {
         &self,
         fields: &'m [Planned],
         copies: &Copies<'m>,
-        above: &mut Way<'m>,
-        found: &mut Vec<Way<'m>>,
+        above: &mut PathToCopy<'m>,
+        found: &mut Vec<PathToCopy<'m>>,
     ) {
         if above.len() > 4 {
             return;
@@ -172,7 +172,7 @@ impl<'m> Plans<'m> {
         &self,
         copies: &Copies<'m>,
         from: &CollectionPlan,
-        places: &[(&'m CollectionPlan, Way<'m>)],
+        places: &[(&'m CollectionPlan, PathToCopy<'m>)],
         refresh: &str,
     ) -> Vec<String> {
         let Some(text) = self.text_among(&copies.source.name, &copies.fields) else {

@@ -47,7 +47,7 @@ impl Inside<'_> {
     pub(super) fn along(&self) -> String {
         let copies = self.field.fields.iter().filter_map(|field| match &field.origin {
             Origin::Copy(source) => Some(format!(
-                " `{}` comes along: copies of the `{source}` as it is now (PT-extref.1).",
+                " `{}` contains copies of the current `{source}` (PT-extref.1).",
                 field.name
             )),
             _ => None,
@@ -115,7 +115,7 @@ impl<'m> Plans<'m> {
             name: name.clone(),
             parameters: with(parameters, also.as_ref()),
             does: format!(
-                "Sets the `{}` of one `{}`: one document, one write.{}{}",
+                "Sets the `{}` of one `{}` in one write.{}{}",
                 r.role(),
                 r.parent,
                 inside.along(),
@@ -188,13 +188,14 @@ impl<'m> Plans<'m> {
             Some(newest) => (
                 "capped-array",
                 format!(
-                    "Appends one and keeps the newest {newest}, cut by the server in the same write; older ones are gone."
+                    "Appends one element and keeps the newest {newest}; the same write removes \
+                     older ones."
                 ),
                 vec!["PT-slice.1", "SN-06", "DM-08.4"],
             ),
             None => (
                 "embedded",
-                format!("Appends one; refused when `{list}` holds {most}, its bound."),
+                format!("Appends one element; fails if `{list}` has {most}, its limit."),
                 vec!["PT-embed.1", "DM-08.2"],
             ),
         };
@@ -248,7 +249,7 @@ impl<'m> Plans<'m> {
                 ));
                 if most <= 20 {
                     check.push(format!(
-                        "refused(\"the list has a bound (DM-08.2)\", null, () => {add}(at, root._id, one({most}){more}));"
+                        "refused(\"the list has a limit (DM-08.2)\", null, () => {add}(at, root._id, one({most}){more}));"
                     ));
                 }
             }
@@ -314,10 +315,10 @@ impl<'m> Plans<'m> {
             };
             (made, sent_along(also.as_ref()))
         };
-        let does = "Changes fields of one element; false when it is not there.";
+        let does = "Changes fields of one element; returns false if it does not exist.";
         let changes = (change.as_str(), with_changes, does);
         let (changing, also) = job(Act::Changes, changes, (set, Some(by)), self.unique_stay(r));
-        let does = "Takes one element out; false when it is not there.";
+        let does = "Removes one element; returns false if it does not exist.";
         let (removing, alone) = job(Act::Removes, (&remove, ids, does), (pull, None), Vec::new());
         let mut check = vec!["const last = sent[sent.length - 1];".to_owned()];
         if let Some((name, value)) = self.changeable(r) {
@@ -339,7 +340,7 @@ impl<'m> Plans<'m> {
             "if (Object.keys(changes).length === 0) throw new Error(\"nothing to change\");";
         let mut steps = vec![Step::Code(nothing.to_owned())];
         steps.extend(self.unique_in(relationship).into_iter().map(|field| {
-            let why = format!("{field} is unique: take the element out and add another");
+            let why = format!("{field} is unique: remove the element and add another");
             let changed = member_of("changes", field);
             Step::Code(format!("if ({changed} !== undefined) throw new Error({});", quote(&why)))
         }));

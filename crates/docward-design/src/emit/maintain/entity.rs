@@ -44,21 +44,29 @@ impl<'m> Plans<'m> {
         let current = doc! { "_id": given(&id), "version": given("version") };
         let copy =
             doc! { SPREAD: given("found"), "_id": given("new ObjectId()"), &held: given(&id) };
-        let conflict = quote("somebody else has changed it meanwhile: read it again");
+        let conflict = quote("another client has changed it in the meantime: read it again");
         let save = js::function(&["save", &entity.name]);
         let list = js::function(&["list versions of", &entity.name]);
         let jobs = vec![
             Job {
                 name: save.clone(),
                 parameters: vec![id.clone(), "version".to_owned(), "changes".to_owned()],
-                does: "Changes a document of the version that was read, and keeps that version. The copy is made first: a crash in between leaves a copy of what is still current, and the next attempt finds it there.".to_owned(),
+                does: "Changes a document if it still has the version that was read, and keeps \
+                 the old version. The copy is made first: a crash in between leaves a copy of the \
+                 current version, which the next attempt finds."
+                    .to_owned(),
                 clauses: Vec::new(),
                 steps: vec![
-                    Step::Let("found", Statement::new(&home.name, Method::FindOne, [current.clone().into()])),
+                    Step::Let(
+                        "found",
+                        Statement::new(&home.name, Method::FindOne, [current.clone().into()]),
+                    ),
                     Step::Code(format!("if (found === null) throw new Error({conflict});")),
                     Step::Code("try {".to_owned()),
                     Step::Code(format!("  {};", Statement::insert(&versions.name, copy).shell(2))),
-                    Step::Code("} catch (error) {\n  if (error.code !== 11000) throw error;\n}".to_owned()),
+                    Step::Code(
+                        "} catch (error) {\n  if (error.code !== 11000) throw error;\n}".to_owned(),
+                    ),
                     Step::Let(
                         "done",
                         Statement::update(
@@ -67,7 +75,9 @@ impl<'m> Plans<'m> {
                             doc! { "$set": given("changes"), "$inc": { "version": 1 } },
                         ),
                     ),
-                    Step::Code(format!("if (done.matchedCount === 0) throw new Error({conflict});")),
+                    Step::Code(format!(
+                        "if (done.matchedCount === 0) throw new Error({conflict});"
+                    )),
                     Step::Code("return version + 1;".to_owned()),
                 ],
             },
@@ -108,7 +118,8 @@ impl<'m> Plans<'m> {
             about: entity.name.clone(),
             pattern: "document-versioning",
             intro: format!(
-                "Old versions of `{}` go to `{}`; queries for current ones never meet them.",
+                "Old versions of `{}` are stored in `{}`, so queries for current ones never find \
+                 them.",
                 entity.name, versions.name
             ),
             jobs,
@@ -140,12 +151,20 @@ impl<'m> Plans<'m> {
         next.insert(&shape, current as i32);
         let (mut kept, mut update) = (String::new(), doc! { "$set": given("set") });
         let mut does = format!(
-            "Brings documents of older shapes to shape {current}, as many as given at a time; `change` makes a document of the new shape out of an old one. Call it until it returns 0. What somebody else writes meanwhile is not lost: the document is read and changed again, and one that they have brought up stays as they left it. Readers take both shapes until none is left."
+            "Upgrades documents of older shapes to shape {current}, in batches of the given size; \
+             `change` converts an old document to the new shape. Call it until it returns 0. It \
+             loses no concurrent writes: it reads and changes such a document again, unless the \
+             other client has already upgraded it. Readers must accept both shapes until no old \
+             one is left."
         );
         if versions {
             kept = "name !== \"version\" && ".to_owned();
             update.insert("$inc", doc! { "version": 1 });
-            does.push_str(" No version is kept of the old shape, which says the same; `version` goes up all the same, so that whoever has read the old shape must read again before they save.");
+            does.push_str(
+                " It stores no old version, because the content is the same. It \
+             increases `version`, so clients that have read the old shape must read again before \
+             they save.",
+            );
         }
         let jobs = vec![
             Job {
@@ -156,8 +175,11 @@ impl<'m> Plans<'m> {
                 steps: vec![
                     Step::Let("old", some),
                     Step::Code("const text = (value) => EJSON.stringify(value, { relaxed: false });\nlet upgraded = 0;".to_owned()),
-                    Step::Code("for (const { _id } of old) {\n  for (let attempt = 0; ; attempt++) {\n    if (attempt === 100) throw new Error(`${_id} is changed all the time`);".to_owned()),
-                    Step::Code("    // Read twice, since `change` may work on what it is given.".to_owned()),
+                    Step::Code("for (const { _id } of old) {\n  for (let attempt = 0; ; \
+                     attempt++) {\n    if (attempt === 100) throw new Error(`${_id} changes too \
+                     often`);".to_owned()),
+                    Step::Code("    // Read twice, because `change` may modify its \
+                     argument.".to_owned()),
                     Step::Code(format!("    const before = {};", one.shell(4))),
                     Step::Code(format!("    const document = {};", one.shell(4))),
                     Step::Code("    if (before === null || document === null) break;".to_owned()),
@@ -173,7 +195,7 @@ impl<'m> Plans<'m> {
             Job {
                 name: count.clone(),
                 parameters: Vec::new(),
-                does: "How many are left, by the index of older shapes.".to_owned(),
+                does: "Counts how many are left, with the index of older shapes.".to_owned(),
                 clauses: Vec::new(),
                 steps: vec![Step::Return(Statement::new(
                     &home.name,
@@ -239,7 +261,8 @@ impl<'m> Plans<'m> {
             about: entity.name.clone(),
             pattern: "schema-versioning",
             intro: format!(
-                "Documents of `{}` say in `{shape}` which shape they have; {current} is the current one.",
+                "The field `{shape}` of `{}` has the version of the shape; {current} is the \
+                 current one.",
                 entity.name
             ),
             jobs,
@@ -272,7 +295,9 @@ impl<'m> Plans<'m> {
             Job {
                 name: find.clone(),
                 parameters: vec!["name".to_owned(), "value".to_owned()],
-                does: "Finds by any of the attributes: one index on name and value serves them all. `$elemMatch` makes name and value those of one element.".to_owned(),
+                does: "Finds by any attribute: one index on name and value serves all of them. \
+                 `$elemMatch` requires name and value in the same element."
+                    .to_owned(),
                 clauses: Vec::new(),
                 steps: vec![Step::Return(Statement::find(
                     &home.name,
@@ -282,17 +307,25 @@ impl<'m> Plans<'m> {
             Job {
                 name: set.clone(),
                 parameters: vec![id, "name".to_owned(), "value".to_owned()],
-                does: "Sets an attribute: changes the element that is there, or adds one.".to_owned(),
+                does: "Sets an attribute: changes the existing element, or adds one.".to_owned(),
                 clauses: vec!["DM-08.2"],
                 steps: vec![Step::Retry(vec![
                     Step::Let("done", Statement::update(&home.name, known, change)),
                     Step::Code("if (done.matchedCount === 1) return true;".to_owned()),
                     Step::Let(
                         "added",
-                        Statement::update(&home.name, room, doc! { "$push": { "attributes": pair } }),
+                        Statement::update(
+                            &home.name,
+                            room,
+                            doc! { "$push": { "attributes": pair } },
+                        ),
                     ),
                     Step::Code("if (added.matchedCount === 1) return true;".to_owned()),
-                    Step::Note("Another writer may have added or removed it between the two.".to_owned()),
+                    Step::Note(
+                        "Another writer may have added or removed it between the two \
+                     writes."
+                            .to_owned(),
+                    ),
                     Step::Let(
                         "open",
                         Statement::new(&home.name, Method::FindOne, [may_be_set.into()]),
@@ -321,7 +354,8 @@ impl<'m> Plans<'m> {
             about: entity.name.clone(),
             pattern: "attribute",
             intro: format!(
-                "Fields of `{}` that are alike and searched alike are a list of names and values.",
+                "Similar fields of `{}` with similar queries are stored as a list of names and \
+                 values.",
                 entity.name
             ),
             jobs,
@@ -337,7 +371,8 @@ impl<'m> Plans<'m> {
             name: name.clone(),
             parameters: vec!["kind".to_owned(), "more = {}".to_owned()],
             does: format!(
-                "Documents of one kind. Indexes of fields that one kind has are used only when `{discriminator}` is named."
+                "Finds documents of one kind. Queries use indexes on fields of one kind only if \
+                 they name `{discriminator}`."
             ),
             clauses: vec!["PT-poly.1", "PT-poly.2", "SN-09"],
             steps: vec![Step::Return(Statement::find(&home.name, filter))],
@@ -386,7 +421,8 @@ impl<'m> Plans<'m> {
             about: entity.name.clone(),
             pattern: "polymorphic",
             intro: format!(
-                "Kinds of `{}` in one collection, told apart by `{discriminator}`; the validator knows the fields of each.",
+                "Kinds of `{}` in one collection, distinguished by `{discriminator}`; the \
+                 validator checks the fields of each.",
                 entity.name
             ),
             jobs: vec![job],
@@ -424,7 +460,9 @@ impl<'m> Plans<'m> {
                 "by = 1".to_owned(),
             ],
             does: format!(
-                "Counts one that comes, or one that goes where `by` is -1, by chance: about one write in {step} counts for {step}, so `{count}` is right on the whole and off by little, and never below 0."
+                "Counts one new event, or one removed event if `by` is -1, with sampling: about \
+                 one call in {step} writes and counts for {step}, so `{count}` is approximate and \
+                 never below 0."
             ),
             clauses: vec!["PT-computed.2", "SN-04"],
             steps: vec![
@@ -439,11 +477,11 @@ impl<'m> Plans<'m> {
             format!("const was = Number({read});"),
             format!("expect(\"most events are not written\", {name}(at, root._id, 0.99), false);"),
             format!("expect(\"one in {step} is\", {name}(at, root._id, 0), true);"),
-            format!("expect(\"and stands for {step}\", Number({read}) - was, {step});"),
+            format!("expect(\"and counts for {step}\", Number({read}) - was, {step});"),
             format!("{name}(at, root._id, 0, -1);"),
-            format!("expect(\"one that goes is counted off\", Number({read}) - was, 0);"),
+            format!("expect(\"a removed one is subtracted\", Number({read}) - was, 0);"),
             format!("for (let i = 0; i <= was / {step}; i++) {name}(at, root._id, 0, -1);"),
-            format!("expect(\"down to nothing and no further\", Number({read}), 0);"),
+            format!("expect(\"down to 0 and no further\", Number({read}), 0);"),
         ];
         Some((job, check))
     }

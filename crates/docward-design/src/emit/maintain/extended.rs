@@ -87,7 +87,7 @@ impl Other<'_> {
         }
         if !self.summary.is_empty() {
             said.push_str(&format!(
-                " What the `{}` that `{held}` names keeps of it follows.",
+                " The function also updates what the `{}` in `{held}` stores about it.",
                 self.entity
             ));
         }
@@ -271,9 +271,11 @@ pub(super) fn refresh_words(decision: &Decision, source: &str) -> String {
         _ => None,
     });
     let advice = match changing {
-        Some([]) | None => "No declared write changes what is copied.".to_owned(),
+        Some([]) | None => "No declared write changes the copied fields.".to_owned(),
         Some(names) => format!(
-            "Declared writes change {}: call it after them if copies are to follow, and never if they are to stay as they were at the time. A copy that somebody makes or refreshes at the same moment, from what they read before the change, stays as it was: call it once more when they are through.",
+            "Declared writes change {}: call it after them if copies must follow, and never if \
+             copies must keep their original values. A concurrent writer may store a copy that it \
+             read before the change: call this function again after such writers end.",
             text::list(names, 3)
         ),
     };
@@ -293,7 +295,7 @@ pub(super) fn unserved(collection: &CollectionPlan, path: &str) -> String {
         return String::new();
     }
     format!(
-        " It reads all of `{}`: if copies are to follow, create an index on `{path}` first.",
+        " It reads all of `{}`: if copies must follow, create an index on `{path}` first.",
         collection.name
     )
 }

@@ -122,10 +122,10 @@ impl<'m> Plans<'m> {
             name: name.clone(),
             parameters: vec![link.parent_id.clone(), link.child_id.clone()],
             does: format!(
-                "Lets one of `{}` refer to its `{}`{}.",
+                "Links one of `{}` to its `{}`{}.",
                 r.parent,
                 r.child,
-                if has_copies { ", with copies of what is shown every time" } else { "" }
+                if has_copies { ", with copies of the fields that are always shown" } else { "" }
             ),
             clauses: vec!["PT-ref.1", "PT-extref.1"],
             steps: vec![find, missing, Step::Let("done", write), unless_matched(&r.parent)],
@@ -211,7 +211,8 @@ impl<'m> Plans<'m> {
                 name: add.clone(),
                 parameters: parameters.clone(),
                 does: format!(
-                    "Links both ends of `{}` once: false when they are linked already, when `{list}` holds {most}, its bound, or when there is no such `{}`.",
+                    "Links both ends of `{}` once. Returns false if they are already linked, if \
+                     `{list}` has {most}, its limit, or if there is no such `{}`.",
                     r.name,
                     if in_child { &r.child } else { &r.parent }
                 ),
@@ -221,7 +222,7 @@ impl<'m> Plans<'m> {
             Job {
                 name: remove.clone(),
                 parameters,
-                does: "Takes the link away; false when there was none.".to_owned(),
+                does: "Removes the link; returns false if there was none.".to_owned(),
                 clauses: vec!["GC-07"],
                 steps: done(pull).into(),
             },
@@ -234,7 +235,9 @@ impl<'m> Plans<'m> {
             jobs.push(Job {
                 name: back.clone(),
                 parameters: vec![other_id.clone()],
-                does: "Everything that is linked to it, by the index on the list.".to_owned(),
+                does: "Finds everything that is linked to it, with the index on the \
+                 list."
+                    .to_owned(),
                 clauses: vec!["PT-ref.1"],
                 steps: vec![Step::Return(find)],
             });
@@ -315,7 +318,7 @@ impl<'m> Plans<'m> {
         steps.extend(link.found_parent());
         steps.extend(link.found_child());
         steps.push(Step::Note(
-            "The unique index refuses a pair that is there (error 11000).".to_owned(),
+            "The unique index refuses an existing pair (error 11000).".to_owned(),
         ));
         steps.push(Step::Run(Statement::insert(&pairs.name, inserted)));
         steps.extend(counted(summary.arrival("found", &link.child_id)));
@@ -333,7 +336,7 @@ impl<'m> Plans<'m> {
                 name: add.clone(),
                 parameters: parameters.clone(),
                 does: format!(
-                    "Adds one pair of `{}` as a document; a second one like it is refused.",
+                    "Adds one pair of `{}` as a document; a duplicate pair is refused.",
                     r.name
                 ),
                 clauses,
@@ -342,7 +345,7 @@ impl<'m> Plans<'m> {
             Job {
                 name: remove.clone(),
                 parameters,
-                does: "Takes the pair away; false when there was none.".to_owned(),
+                does: "Removes the pair; returns false if there was none.".to_owned(),
                 clauses: vec!["PT-junction.1"],
                 steps: off.into_iter().flatten().collect(),
             },
@@ -375,13 +378,14 @@ impl<'m> Plans<'m> {
         let (does, find) = match copied {
             Some(copied) => (
                 format!(
-                    "From the parent to the other side, by the unique index: the pairs, with copies in `{}`, so that no other collection is read.",
+                    "Finds the pairs of a parent with the unique index. The copies in `{}` make a \
+                     read of the other collection unnecessary.",
                     copied.name
                 ),
                 Statement::find(&pairs.name, doc! { first: given(&link.parent_id) }),
             ),
             None => (
-                "From the parent to the other side, by the unique index.".to_owned(),
+                "Finds the other side of a parent, with the unique index.".to_owned(),
                 along(first, second, link.child, &link.parent_id),
             ),
         };
@@ -392,13 +396,13 @@ impl<'m> Plans<'m> {
             reading(
                 &backward,
                 &link.child_id,
-                "From the other side to the parents, by the second index.",
+                "Finds the parents of the other side, with the second index.",
                 along(second, first, link.parent, &link.child_id),
             ),
             reading(
                 &count,
                 &link.child_id,
-                "How many parents one has: answered by the second index alone.",
+                "Counts the parents of one, with the second index alone.",
                 number,
             ),
         ]);
@@ -459,7 +463,7 @@ impl<'m> Plans<'m> {
                 name: drop.clone(),
                 parameters: vec![link.parent_id.clone()],
                 does: format!(
-                    "Takes all pairs of one `{}` away; call it when that one goes.",
+                    "Removes all pairs of one `{}`; call it when that one is deleted.",
                     r.parent
                 ),
                 clauses: vec!["PT-junction.1"],
@@ -473,7 +477,8 @@ impl<'m> Plans<'m> {
                 name: drop_back.clone(),
                 parameters: vec![link.child_id.clone()],
                 does: format!(
-                    "Takes all pairs of one `{}` away, one by one, so that what parents keep stays right; call it before that one goes.",
+                    "Removes all pairs of one `{}`, one by one, so that summaries in parents stay \
+                     right; call it before that one is deleted.",
                     r.child
                 ),
                 clauses: vec!["PT-junction.1"],

@@ -52,7 +52,7 @@ pub fn scripts(model: &DesignModel, design: &Design, profile: ProfileName) -> Ve
             let both = format!("{}InTransaction", job.name);
             if names.contains(&both) {
                 job.does.push_str(&format!(
-                    " By itself it leaves the rest of the parent as it is: `{both}` changes both."
+                    " It does not change the rest of the parent; `{both}` changes both."
                 ));
             }
         }

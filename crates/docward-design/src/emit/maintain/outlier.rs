@@ -100,20 +100,26 @@ impl Pages<'_, '_> {
         opened.insert(self.role(), Bson::Array(vec![self.inside.pushed()]));
         let steps = vec![
             Step::Note(format!(
-                "While the parent has no pages and room, its place {} is empty.",
+                "While the parent has no pages and has room, its position {} is empty.",
                 self.most - 1
             )),
             Step::Let("done", Statement::update(self.parents(), room, push())),
             Step::Code("if (done.matchedCount === 1) return 1;".to_owned()),
-            Step::Note("Readers must know of pages before there is one.".to_owned()),
+            Step::Note("Readers must know about pages before the first one exists.".to_owned()),
             Step::Let("marked", mark),
-            Step::Note("Not full any more, or another was first: once again.".to_owned()),
+            Step::Note(
+                "The parent is no longer full, or another writer was first: try \
+             again."
+                    .to_owned(),
+            ),
             Step::Code(format!(
                 "if (marked.matchedCount === 0) {{\n  if ({} === null) throw new Error({missing});\n  return {name}(db, {parent_id}, {element});\n}}",
                 found(self.parents(), by_id(parent_id)).shell(2),
             )),
             Step::Note(
-                "The unique index lets one writer open a page; the others find it.".to_owned(),
+                "The unique index lets only one writer create a page; the others find \
+                 it."
+                .to_owned(),
             ),
             Step::Code("let page = 1;".to_owned()),
             Step::Retry(vec![
@@ -130,7 +136,9 @@ impl Pages<'_, '_> {
             name: name.to_owned(),
             parameters: vec![parent_id.clone(), element.clone()],
             does: format!(
-                "Appends one: to the parent while it holds fewer than {} and has no pages, then to the last page in `{}`, then to a new page. Returns the number of the page; the parent is page 1.{}",
+                "Appends one element: to the parent while it has fewer than {} and no pages, then \
+                 to the last page in `{}`, then to a new page. Returns the number of the page; \
+                 the parent is page 1.{}",
                 self.most,
                 self.pages.name,
                 self.inside.along()
@@ -150,7 +158,9 @@ impl Pages<'_, '_> {
         Job {
             name: name.to_owned(),
             parameters: vec![self.inside.parent_id.clone()],
-            does: "All of them in order. The pages are asked for only where the parent says there are some.".to_owned(),
+            does: "Returns all elements in order. Reads pages only if the parent has \
+             some."
+                .to_owned(),
             clauses: vec!["PT-outlier.1"],
             steps: vec![
                 Step::Let("parent", whole),
@@ -172,7 +182,8 @@ impl Pages<'_, '_> {
             name: name.to_owned(),
             parameters: vec![self.inside.parent_id.clone()],
             does: format!(
-                "Removes the pages of `{}` when the `{}` is deleted: nobody would find them any more.",
+                "Removes the pages of `{}` when the `{}` is deleted, because no function would \
+                 find them any more.",
                 r.name, r.parent
             ),
             clauses: vec!["PT-outlier.1"],

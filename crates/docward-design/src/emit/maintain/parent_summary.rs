@@ -76,7 +76,9 @@ impl<'m> Plans<'m> {
         let mut steps = self.begin_change(&r.child, &keeper.children.name, filter);
         if all.iter().any(|keeper| !keeper.summary.sums.is_empty()) {
             steps.push(Step::Note(
-                "What was there is taken off and what is there now put on, so that two changes at the same time lose nothing.".to_owned(),
+                "The update subtracts the old value and adds the new one, so concurrent changes \
+                 lose nothing."
+                    .to_owned(),
             ));
             steps.push(Step::Code("const next = { ...found, ...changes };".to_owned()));
         }
@@ -91,7 +93,7 @@ impl<'m> Plans<'m> {
             name: self.name("change", r, false),
             parameters: vec![parent_id, child_id.to_owned(), "changes".to_owned()],
             does: format!(
-                "Changes one of `{}`, and what is kept of it in {}.",
+                "Changes one of `{}`, and its copies and sums in {}.",
                 r.child,
                 text::list(&keepers, 3)
             ),
@@ -108,7 +110,10 @@ impl<'m> Plans<'m> {
                 .to_owned(),
         )];
         for held in self.ids_with_more(child) {
-            let why = format!("cannot change {held} here: what its document keeps would be wrong");
+            let why = format!(
+                "cannot change {held} here, because summaries in its document would \
+             become wrong"
+            );
             let changed = member_of("changes", &held);
             steps.push(Step::Code(format!(
                 "if ({changed} !== undefined) throw new Error({});",
@@ -290,7 +295,9 @@ impl<'m> Plans<'m> {
             name: self.name("rebuild", relationship, true),
             parameters: vec![parent_id.to_owned()],
             does: format!(
-                "Works out again what the parent keeps of `{}`, from the documents themselves: for existing data, and after a crash between two writes. Run it while nobody adds to this parent.",
+                "Recomputes what the parent stores about `{}` from the documents: for existing \
+                 data, and after a crash between two writes. Run it while no other client adds to \
+                 this parent.",
                 relationship.name
             ),
             clauses: vec!["PT-computed.1"],
@@ -369,7 +376,8 @@ impl SummaryMaintenance<'_> {
         ));
         vec![
             Step::Note(
-                "Until the preview agrees with the documents: others may write at the same time."
+                "Repeats until the preview matches the documents, because other clients may write \
+                 at the same time."
                     .to_owned(),
             ),
             Step::Code(format!("for (let attempt = 0; attempt < 100; attempt++) {{\n{code}}}\n")),

@@ -3,9 +3,9 @@
 use bson::{Bson, Document, doc};
 use docward_model::{BsonType, DesignModel, Entity, ProfileName, Relationship, shell::quote};
 
-use crate::declared::access::is_tree;
 use crate::declared::field_plan::{Origin, Planned};
 use crate::declared::naming::Naming;
+use crate::declared::read_direction::is_tree;
 use crate::emit::example::{Maker, day};
 use crate::emit::js::{self, given, member_of};
 use crate::emit::statement::{Method, Statement, Step, is_value};
@@ -53,7 +53,9 @@ impl<'m> Plans<'m> {
                     if statement.is_upsert() && key.iter().any(|field| lacks(&field)) {
                         let names: Vec<&str> = key.iter().map(|(name, _)| name.as_str()).collect();
                         steps.push(Step::Note(format!(
-                            "`{}` is sharded by {}, and a server before 7.1 takes an upsert only with all of it in the filter: there, find the document first, and insert where there is none.",
+                            "`{}` is sharded by {}, and servers before 7.1 accept an upsert only \
+                             with the full key in the filter: there, find the document first, and \
+                             insert it if there is none.",
                             statement.collection,
                             docward_model::text::list(&names, 5)
                         )));

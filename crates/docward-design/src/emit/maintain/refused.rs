@@ -53,19 +53,21 @@ impl<'m> Plans<'m> {
         let entity = self.layout.model.entity(parent)?;
         if self.beside(entity, &Purpose::Versions).is_some() {
             return Some(format!(
-                "`{parent}` keeps old versions, and a change of a part is one of the whole: save the document with its parts"
+                "`{parent}` keeps old versions, and a change of a part changes the whole \
+                 document: save the document with its parts"
             ));
         }
         if decision.patterns.iter().any(Pattern::is_summary) {
             return Some(format!(
-                "`{parent}` keeps sums over a list in the same document: work them out in the update that changes the list"
+                "`{parent}` keeps sums over a list in the same document: compute them in the \
+                 update that changes the list"
             ));
         }
         let field = home.fields.iter().find(|f| f.origin == Origin::Embedded(r.name.clone()))?;
         let is_kept = |f: &Planned| matches!(f.origin, Origin::Computed(_) | Origin::Preview(_));
         if field.fields.iter().any(is_kept) {
             return Some(format!(
-                "each `{child}` in a list of `{parent}` keeps figures of children of its own"
+                "each `{child}` in a list of `{parent}` keeps totals of its own children"
             ));
         }
         let is_paged = |pattern: &Pattern| matches!(pattern, Pattern::Outlier { .. });
@@ -77,7 +79,7 @@ impl<'m> Plans<'m> {
         } else if decision.needs_transaction || self.atomic(r).next().is_some() {
             "changes together with its parent"
         } else if self.pages_of(r).is_some_and(|pages| pages.kept_days.is_some()) {
-            "goes with its parent after a time"
+            "expires with its parent"
         } else {
             return None;
         };
@@ -94,27 +96,30 @@ impl<'m> Plans<'m> {
         if self.own(parent).is_none() {
             return has_copies.then(|| {
                 format!(
-                    "`{parent}` is part of another document, and keeps figures of `{child}` or is copied into it"
+                    "`{parent}` is part of another document, and keeps totals of `{child}` or is \
+                     copied into it"
                 )
             });
         }
         if r.keep_newest.is_some() {
             return Some(format!(
-                "only the newest `{child}` are kept, as documents of their own: let a job remove the older ones"
+                "only the newest `{child}` are kept, as separate documents: let a job remove the \
+                 older ones"
             ));
         }
         let keeps = decision.patterns.iter().any(Pattern::is_summary);
         let entity = self.layout.model.entity(child)?;
         if keeps && self.beside(entity, &Purpose::Archive).is_some() {
             return Some(format!(
-                "`{child}` goes to an archive while `{parent}` keeps figures of all of them"
+                "`{child}` moves to an archive while `{parent}` keeps totals of all of them"
             ));
         }
         let is_changed =
             |write: &DesignWrite| write.updates.contains(child) && write.updates.contains(parent);
         if decision.needs_transaction && self.atomic(r).any(is_changed) {
             return Some(format!(
-                "a write changes `{parent}` and one of `{child}` that is there together: do both in a transaction of the application"
+                "a write changes `{parent}` and an existing `{child}` together: do both in a \
+                 transaction of the application"
             ));
         }
         None
@@ -133,7 +138,8 @@ impl<'m> Plans<'m> {
         };
         if decision.patterns.iter().any(is_more) {
             return Some(format!(
-                "`{parent}` keeps a preview, sums or a count of the `{child}` that it is linked to: work them out in the update that links"
+                "`{parent}` keeps a preview, sums or a count of its linked `{child}`: compute \
+                 them in the update that links"
             ));
         }
         decision.needs_transaction.then(|| {

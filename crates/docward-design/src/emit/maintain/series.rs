@@ -34,7 +34,7 @@ impl<'m> Plans<'m> {
         let mut steps = Vec::new();
         if let Some(millis) = length(bucket) {
             steps.push(Step::Note(format!(
-                "The bucket holds times from its start up to, not including, {} later.",
+                "A bucket has times from its start up to, but not including, {} later.",
                 if millis == DAY { "a day" } else { "an hour" }
             )));
             steps.push(Step::Code(format!(
@@ -58,10 +58,13 @@ impl<'m> Plans<'m> {
         let names: Vec<&str> = always.iter().map(|field| field.name.as_str()).collect();
         let kept = match (names.is_empty(), sometimes.is_empty()) {
             (false, _) => format!(
-                " Least, greatest and sum of {} are kept in the same write; the mean is sum by count.",
+                " The same write updates minimum, maximum and sum of {}; the mean is sum divided \
+                 by count.",
                 docward_model::text::list(&names, 3)
             ),
-            (true, false) => " No sums are kept: a reading may lack each of its numbers, or have null there, and sum by count would not be the mean.".to_owned(),
+            (true, false) => " The bucket has no sums, because readings may lack their numbers or \
+             have null, so sum divided by count would not be the mean."
+                .to_owned(),
             (true, true) => String::new(),
         };
         let mut update = doc! { "$push": { "readings": given(picked(&reading, &shown)) } };
@@ -76,7 +79,10 @@ impl<'m> Plans<'m> {
         }
         let append = Statement::update(&home.name, filter, update).with(doc! { "upsert": true });
         steps.push(Step::Note(
-            "A full bucket no longer matches, so the upsert opens another. Of two writers that open one at the same time the unique index refuses one, which tries again and appends.".to_owned(),
+            "A full bucket no longer matches, so the upsert creates another. If two writers \
+             create one at the same time, the unique index refuses one of them, which retries and \
+             appends."
+                .to_owned(),
         ));
         steps.push(Step::Retry(vec![
             Step::Let("done", append),
@@ -94,7 +100,8 @@ impl<'m> Plans<'m> {
                 name: add.clone(),
                 parameters: vec![reading.clone()],
                 does: format!(
-                    "Appends a reading to the open bucket of its series, at most {} in one.{kept}",
+                    "Appends a reading to the open bucket of its series, at most {} per \
+                     bucket.{kept}",
                     bucket.most
                 ),
                 clauses,
@@ -175,7 +182,8 @@ impl<'m> Plans<'m> {
                 docward_model::shell::key(&bucket.time)
             ));
             check.push(format!(
-                "expect(\"what comes late is found\", {read}(at, mine, new Date({day} - 1), new Date({day})).length, 1);"
+                "expect(\"late readings are found\", {read}(at, mine, new Date({day} - 1), new \
+                 Date({day})).length, 1);"
             ));
         }
         if let Some(nullable) = inside.fields.iter().find(|field| field.nullable) {
@@ -288,9 +296,8 @@ impl<'m> Plans<'m> {
             Job {
                 name: add.clone(),
                 parameters: vec![readings],
-                does:
-                    "Inserts readings, many in one call; the server puts them together by itself."
-                        .to_owned(),
+                does: "Inserts many readings in one call; the server groups them by itself."
+                    .to_owned(),
                 clauses: vec!["PT-ts.1", "DM-08.5"],
                 steps: vec![Step::Return(insert)],
             },

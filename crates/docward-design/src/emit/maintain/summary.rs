@@ -336,7 +336,8 @@ impl Summary<'_> {
         if let Some(preview) = &self.preview {
             let (name, newest, by) = (&preview.name, preview.newest, preview.order());
             said.push(format!(
-                "`{name}` keeps at most {newest}, the newest by `{by}` first: elements carry that field, or they could not be sorted"
+                "`{name}` keeps at most {newest}, the newest by `{by}` first, so elements need \
+                 that field"
             ));
         }
         if let Some(count) = &self.count {
@@ -345,7 +346,8 @@ impl Summary<'_> {
         for Sum { field, sum, average, having, .. } in &self.sums {
             let by = having.as_ref().map_or("the count".to_owned(), |having| format!("`{having}`"));
             said.push(format!(
-                "`{average}` is `{sum}` by {by}, worked out in the server, so that two writers of `{field}` at the same time lose nothing"
+                "`{average}` is `{sum}` divided by {by}; the server computes it, so concurrent \
+                 writers of `{field}` lose nothing"
             ));
         }
         said.join("; ")

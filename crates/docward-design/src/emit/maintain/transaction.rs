@@ -89,7 +89,7 @@ impl<'m> Plans<'m> {
         if let Some(read) = read {
             let may_lack = if optional { format!("{name} != null && ") } else { String::new() };
             let why = format!(
-                "{name} is a function of (gone): what was there is read in the transaction"
+                "{name} is a function of (gone), because the transaction reads the old value"
             );
             inner.push(Step::Code(format!(
                 "if ({may_lack}typeof {name} !== \"function\") throw new Error({});",
@@ -103,18 +103,22 @@ impl<'m> Plans<'m> {
         ]);
         let mut does = match read {
             None => format!(
-                "`{}`, and `{name}` on its `{}`, in one transaction: both are done, or nothing.",
+                "Runs `{}`, and `{name}` on its `{}`, in one transaction: both are written, or \
+                 neither.",
                 job.name, r.parent
             ),
             Some(_) => format!(
-                "`{}`, and what the function `{name}` makes of (gone) on its `{}`, in one transaction: both are done, or nothing. It is called again when the transaction is.",
+                "Runs `{}`, and the update that `{name}` returns for (gone) on its `{}`, in one \
+                 transaction: both are written, or neither. If the transaction is retried, \
+                 `{name}` is called again.",
                 job.name, r.parent
             ),
         };
         if optional {
             inner.push(Step::Code(format!("if ({name} == null) return result;")));
             does.push_str(&format!(
-                " What the `{}` keeps of its `{}` is written anyway; without an update nothing else of it is.",
+                " The function always writes what the `{}` stores about its `{}`; without an \
+                 update, it changes nothing else.",
                 r.parent,
                 r.role()
             ));
@@ -124,9 +128,9 @@ impl<'m> Plans<'m> {
         inner.push(unless_matched(&r.parent));
         inner.push(Step::Code("return result;".to_owned()));
         if let Some(invariant) = &r.invariant {
-            does.push_str(&format!(" The update has to keep it true: {invariant}."));
+            does.push_str(&format!(" The update must preserve: {invariant}."));
         }
-        does.push_str(" Needs a replica set or a cluster.");
+        does.push_str(" Needs a replica set or a sharded cluster.");
         Job {
             name: format!("{}InTransaction", job.name),
             parameters,

@@ -38,7 +38,7 @@ impl<'m> Plans<'m> {
             name: add.clone(),
             parameters: vec![above.to_owned(), node.clone()],
             does: format!(
-                "Adds one of `{}` below another one, or at the top when that is null.",
+                "Adds one of `{}` below another one, or at the top if that is null.",
                 entity.name
             ) + &others.iter().map(Other::words).collect::<String>(),
             clauses: vec!["PT-ref.1"],
@@ -86,17 +86,30 @@ impl<'m> Plans<'m> {
         let moved = Job {
             name: shift.clone(),
             parameters: vec![id.to_owned(), above.to_owned()],
-            does: "Moves one with everything below it, to the top when the other is null. Two writes: run it in a transaction where others move nodes at the same time.".to_owned(),
+            does: "Moves one with everything below it, or to the top if the other is null. It \
+             makes two writes: run it in a transaction if other clients move nodes at the same \
+             time."
+                .to_owned(),
             clauses: vec!["PT-ref.1"],
             steps: vec![
-                Step::Code(format!("const found = {above} === null ? {{ ancestors: [] }} : {};", find(above).shell(0))),
+                Step::Code(format!(
+                    "const found = {above} === null ? {{ ancestors: [] }} : {};",
+                    find(above).shell(0)
+                )),
                 missing("found", &entity.name),
                 Step::Let("own", find(id)),
                 missing("own", &entity.name),
-                Step::Code(format!("const above = {above} === null ? [] : [...found.ancestors, {above}];")),
+                Step::Code(format!(
+                    "const above = {above} === null ? [] : [...found.ancestors, {above}];"
+                )),
                 Step::Let("deepest", Statement::new(nodes, Method::Aggregate, [deepest.into()])),
-                Step::Code(format!("const levels = (deepest[0]?.most ?? own.ancestors.length) - own.ancestors.length;\nif (above.length + levels > {}) throw new Error(\"it would be too deep\");", TREE_DEPTH.max)),
-                Step::Code(format!("if (above.some((one) => String(one) === String({id}))) throw new Error(\"it would be below itself\");")),
+                Step::Code(format!(
+                    "const levels = (deepest[0]?.most ?? own.ancestors.length) - own.ancestors.length;\nif (above.length + levels > {}) throw new Error(\"it would be too deep\");",
+                    TREE_DEPTH.max
+                )),
+                Step::Code(format!(
+                    "if (above.some((one) => String(one) === String({id}))) throw new Error(\"it would be below itself\");"
+                )),
                 Step::Run(Statement::update(
                     nodes,
                     doc! { "_id": given(id) },
@@ -155,17 +168,18 @@ impl<'m> Plans<'m> {
             about: relationship.name.clone(),
             pattern: "tree",
             intro: format!(
-                "`{}`: each holds the way down to it, so that everything below one is found by an index.",
+                "`{}`: each document has the list of its ancestors, so an index finds everything \
+                 below one.",
                 relationship.name
             ),
             jobs: vec![
                 added,
                 reading(
                     &below,
-                    "Everything below one, however deep: one query.",
+                    "Finds everything below one, at any depth, with one query.",
                     doc! { "ancestors": given(id) },
                 ),
-                reading(&children, "One step down.", doc! { &held: given(id) }),
+                reading(&children, "Finds the direct children.", doc! { &held: given(id) }),
                 moved,
             ],
             check,

@@ -33,7 +33,7 @@ pub(super) fn unique(layout: &Layout<'_>, collection: &CollectionPlan, found: &m
             .filter(|field| !(by_count && field.origin == Origin::Pattern("bucket")))
             .map(|field| (field.name.clone(), false))
             .collect();
-        let open = IndexPlan::on(keys, "appending to the open bucket, of which there is one");
+        let open = IndexPlan::on(keys, "appending to the only open bucket");
         let only = Some(Partial::Below("count".to_owned(), bucket.most));
         found.push(IndexPlan { unique: true, only, ..open });
         return;
@@ -69,7 +69,7 @@ pub(super) fn by_shape(
         if let Pattern::SchemaVersioning { current } = pattern
             && *current > 1
         {
-            let serves = format!("documents of older shapes than {current}, and of none");
+            let serves = format!("documents with a shape older than {current}, or without one");
             found.push(IndexPlan::on(vec![(layout.shape(), false)], serves));
         }
     }
@@ -107,7 +107,8 @@ pub(super) fn unique_inside(
             index.only = Some(Partial::Present(full));
             if in_list {
                 index.notes.push(
-                    "it holds between documents; within one, the statement that adds to the list looks"
+                    "it applies between documents; within one document, the statement that adds \
+                     to the list checks it"
                         .to_owned(),
                 );
             }
@@ -140,7 +141,7 @@ pub(super) fn expiry(layout: &Layout<'_>, collection: &CollectionPlan, found: &m
         _ => bucket_aging(layout, entity).or_else(|| Some((coming(entity)?.to_owned(), 0))),
     };
     let Some((field, longer)) = aging else { return };
-    let serves = "documents go by themselves".to_owned();
+    let serves = "documents expire".to_owned();
     let index = IndexPlan::on(vec![(field, false)], serves);
     found.push(IndexPlan { expire_after: Some(quantity::seconds(days) + longer), ..index });
 }
@@ -150,7 +151,7 @@ pub(super) fn by_age(layout: &Layout<'_>, collection: &CollectionPlan, found: &m
     let is_archived = collection.cold_days.is_some();
     let entity = layout.model.entity(&collection.entity).filter(|_| is_archived);
     if let Some((field, _)) = entity.and_then(|entity| cooling(layout, entity)) {
-        let serves = "what has grown cold goes to the archive".to_owned();
+        let serves = "cold documents move to the archive".to_owned();
         found.push(IndexPlan::on(vec![(field, false)], serves));
     }
 }

@@ -4,8 +4,8 @@
 use crate::decide::decision::Decision;
 use crate::decide::facts::Kind;
 use crate::decide::pattern::Pattern;
-use crate::declared::access;
 use crate::declared::field_plan::{Planned, at_path};
+use crate::declared::read_direction;
 use crate::layout::collection::CollectionPlan;
 use crate::layout::fields::Layout;
 
@@ -32,7 +32,7 @@ pub(super) fn by_references(
         let Some(path) = here.get(holder.as_str()) else { continue };
         if decision.patterns.contains(&Pattern::Tree) {
             let parent = layout.naming.field(&["parent", "id"]);
-            let serves = format!("`{}`, one step down", relationship.name);
+            let serves = format!("direct children of `{}`", relationship.name);
             let by = orders(layout.model, relationship, decision).into_iter();
             let by: Vec<String> =
                 by.filter_map(|by| sorting_key(layout, collection, path, &by)).collect();
@@ -42,7 +42,7 @@ pub(super) fn by_references(
             found.extend(by.into_iter().map(|by| {
                 IndexPlan::on(vec![(parent.clone(), false), (by, true)], serves.clone())
             }));
-            let serves = format!("`{}`, all below", relationship.name);
+            let serves = format!("all descendants of `{}`", relationship.name);
             found.push(IndexPlan::on(vec![("ancestors".to_owned(), false)], serves));
             continue;
         }
@@ -60,7 +60,7 @@ pub(super) fn by_references(
                         with.relationship == relationship.name
                             && !decision.spares(layout.model, with, false)
                     })
-                    && access::comes_by_parent(layout.model, read, relationship)
+                    && read_direction::comes_by_parent(layout.model, read, relationship)
                         == (*other == relationship.parent)
         });
         let in_parent = decision.patterns.first() == Some(&Pattern::ChildrenInParent);
@@ -94,7 +94,7 @@ pub(super) fn by_references(
         }
         let mut serves = format!("`{}`", relationship.name);
         if refreshed {
-            serves.push_str(&format!(", where copies of `{other}` are refreshed"));
+            serves.push_str(&format!(", to refresh copies of `{other}`"));
         }
         let mut sorted = orders(layout.model, relationship, decision)
             .into_iter()

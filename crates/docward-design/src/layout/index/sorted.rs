@@ -6,9 +6,9 @@ use docward_model::{DesignModel, DesignRead, Matching, Relationship};
 use crate::decide::decision::Decision;
 use crate::decide::pattern::Pattern;
 use crate::decide::preview;
-use crate::declared::access;
 use crate::declared::dates::newest_date;
 use crate::declared::field_plan::{Origin, Planned, at_path};
+use crate::declared::read_direction;
 use crate::layout::collection::{CollectionPlan, Purpose};
 use crate::layout::fields::Layout;
 
@@ -48,14 +48,15 @@ fn unanswered<'m>(
     relationship: &Relationship,
     decision: &Decision,
 ) -> Vec<(&'m DesignRead, Option<String>)> {
-    let from_parent = |read: &&DesignRead| access::comes_by_parent(model, read, relationship);
+    let from_parent =
+        |read: &&DesignRead| read_direction::comes_by_parent(model, read, relationship);
     let wanted = |read: &'m DesignRead| {
         let along = read.with.iter().filter(|with| with.relationship == relationship.name);
         let fetched = along.filter(|with| !decision.spares(model, with, true));
         let newest = fetched.filter_map(|with| with.newest.as_ref());
         newest.map(move |(_, by)| (read, by.clone())).collect::<Vec<_>>()
     };
-    access::along(model, relationship).filter(from_parent).flat_map(wanted).collect()
+    read_direction::along(model, relationship).filter(from_parent).flat_map(wanted).collect()
 }
 
 /// Returns the path of a sort field in a collection. Returns `None` for list elements, which have
@@ -120,7 +121,7 @@ pub(super) fn orders_of_pairs(
     let asks = |read: &&DesignRead| {
         let mut filter = read.filter.iter();
         let is_by = filter.any(|(field, _)| *field == r.parent || *field == r.name);
-        read.from == r.child && is_by && access::is_ordered_by(read, &copied)
+        read.from == r.child && is_by && read_direction::is_ordered_by(read, &copied)
     };
     let sorted = layout.model.reads.iter().filter(asks).map(|read| on(&read.sort, read));
     let newest = unanswered(layout.model, r, decision).into_iter();
@@ -152,13 +153,14 @@ pub(crate) fn sorted_behind_ids<'m>(layout: &Layout<'m>) -> Vec<&'m DesignRead> 
             _ => None,
         });
         let copied = copied.unwrap_or_default();
-        let reads = layout.model.reads.iter().filter(|read| access::is_picked(read));
+        let reads = layout.model.reads.iter().filter(|read| read_direction::is_picked(read));
         found.extend(reads.filter(|read| {
             let asks = |name: &str| read.filter.iter().any(|(field, _)| field == name);
             let most = read.limit.unwrap_or(1).max(1).saturating_mul(WASTED);
             let by_child = r.is_shared() && read.from == r.parent && asks(r.role());
             let by_parent = read.from == r.child && (asks(&r.parent) || asks(&r.name));
-            let is_sorted = *holder == Pattern::Junction && access::is_ordered_by(read, copied);
+            let is_sorted =
+                *holder == Pattern::Junction && read_direction::is_ordered_by(read, copied);
             to_parents && by_child && parents >= most
                 || to_children && by_parent && children >= most && !is_sorted
         }));

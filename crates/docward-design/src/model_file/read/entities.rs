@@ -52,7 +52,7 @@ fn entity(name: &str, at: At, node: &Node, faults: &mut Faults<'_>) -> Option<En
             .unwrap_or_default(),
         hot: table
             .get("hot")
-            .and_then(|n| n.read("the share in daily use", "`20%`", quantity::share, faults)),
+            .and_then(|n| n.read("the fraction in daily use", "`20%`", quantity::share, faults)),
         services: table
             .get("services")
             .map(|n| n.words("a service", faults).into_iter().map(|(word, _)| word).collect())
@@ -67,7 +67,7 @@ fn never(node: Option<&Node>, word: &str, faults: &mut Faults<'_>) -> bool {
     let Some(node) = node else { return false };
     let read = |text: &str| (text == "never").then_some(());
     let example = format!(
-        "`never`; everything else stands under `{}s:`",
+        "`never`; declare operations under `{}s:`",
         match word {
             "written" => "write",
             word => word,
@@ -99,11 +99,11 @@ fn lifecycle(
         )
     });
     let kept_open = table.get("kept").is_none();
-    let cold_days = table.get("cold-after").and_then(|n| {
-        n.read("when it is hardly read any more", "`1 year`", quantity::days, faults)
-    });
+    let cold_days = table
+        .get("cold-after")
+        .and_then(|n| n.read("when it becomes cold", "`1 year`", quantity::days, faults));
     let by = table.get("by").and_then(|node| {
-        let text = node.text("the date that it goes by", faults)?.to_owned();
+        let text = node.text("the date that it expires by", faults)?.to_owned();
         Some((text, faults.location(node.at)))
     });
     table.finish("`lifecycle`", faults);
@@ -185,7 +185,7 @@ fn field(name: &str, at: At, node: &Node, faults: &mut Faults<'_>) -> Option<Ent
         faults.push(at, "a field without a name", Some("give it one".to_owned()));
     } else if name.starts_with('$') || name.contains('.') {
         let hint = match name.starts_with('$') {
-            true => "a name does not begin with `$`: that is how the server calls its own",
+            true => "names cannot begin with `$`, which is reserved for the server",
             false => "nest objects with `type: object` and `fields:`",
         };
         faults.push(at, format!("`{name}` cannot name a field"), Some(hint.to_owned()));
@@ -232,7 +232,13 @@ fn field(name: &str, at: At, node: &Node, faults: &mut Faults<'_>) -> Option<Ent
     field.top_share = table.get("top-share").and_then(|n| {
         n.read("the share of the most frequent value", "`60%`", quantity::share, faults)
     });
-    field.rising = table.get("rising").and_then(|n| n.flag("whether it rises", faults));
+    field.rising = table.get("rising").and_then(|n| {
+        n.flag(
+            "whether it increases \
+     monotonically",
+            faults,
+        )
+    });
     let flag = |node: Option<&Node>, what: &str, faults: &mut Faults<'_>| {
         node.and_then(|node| node.flag(what, faults))
     };
@@ -246,7 +252,7 @@ fn field(name: &str, at: At, node: &Node, faults: &mut Faults<'_>) -> Option<Ent
     field.fields = table.get("fields").map(|n| fields(n, faults)).unwrap_or_default();
     if let Some(inside) = field.fields.iter().find(|inside| inside.unique) {
         let at = At { line: inside.place.line, column: inside.place.column };
-        let hint = "make it a field of the entity itself, where an index can hold it".to_owned();
+        let hint = "make it a field of the entity, where an index can enforce it".to_owned();
         faults.push(at, format!("`{}` is unique inside of {what}", inside.name), Some(hint));
     }
     field.element = table.get("of").and_then(|n| read_kind(n, faults));
@@ -254,7 +260,7 @@ fn field(name: &str, at: At, node: &Node, faults: &mut Faults<'_>) -> Option<Ent
     if field.kind == BsonType::Array && field.items.is_none() {
         faults.push(
             node.at,
-            format!("{what} is an array and does not say how long"),
+            format!("{what} is an array without a declared length"),
             Some("add `items: {p50: 3, p99: 10, max: 50}`".to_owned()),
         );
     }
@@ -270,7 +276,7 @@ fn read_kind(node: &Node, faults: &mut Faults<'_>) -> Option<BsonType> {
             Some(near) => format!("did you mean `{near}`?"),
             None => format!("known are {}", listed(TYPES)),
         };
-        faults.push(node.at, format!("there is no type `{text}`"), Some(hint));
+        faults.push(node.at, format!("unknown type `{text}`"), Some(hint));
     }
     found
 }
@@ -306,8 +312,8 @@ fn sizes(node: &Node, faults: &mut Faults<'_>) -> Option<(u64, u64)> {
 fn whole(node: &Node, what: &str, faults: &mut Faults<'_>) -> Option<u64> {
     let number = count(node, what, faults)?;
     if (number - number.round()).abs() > 1e-6 * number {
-        let hint = "of a parent in three that has one, `p50` is 0".to_owned();
-        faults.push(node.at, format!("`{number}` of {what} is no whole number"), Some(hint));
+        let hint = "if one parent in three has one, `p50` is 0".to_owned();
+        faults.push(node.at, format!("`{number}` of {what} is not a whole number"), Some(hint));
         return None;
     }
     Some(number.round() as u64)
@@ -345,7 +351,7 @@ pub(super) fn spread(node: &Node, what: &str, faults: &mut Faults<'_>) -> Option
     let p95 = p95.unwrap_or(p99);
     let spread = Spread { p50: p50.unwrap_or(p95), p95, p99, max };
     if !(spread.p50 <= spread.p95 && spread.p95 <= spread.p99 && spread.p99 <= spread.max) {
-        let message = format!("{what} must rise from `p50` to `max`");
+        let message = format!("{what} must increase from `p50` to `max`");
         faults.push(node.at, message, None);
     }
     Some(spread)

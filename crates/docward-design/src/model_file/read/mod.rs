@@ -23,7 +23,7 @@ use crate::model_file::yaml::{self, Node};
 pub const MAX_BYTES: usize = 8 * 1024 * 1024;
 
 /// The maximum number of entities. No team uses more, and a design with this many takes seconds.
-const MOST_ENTITIES: usize = 2_000;
+const MAX_ENTITIES: usize = 2_000;
 
 /// Reads a model. `file` is its name in messages.
 pub fn read(file: &str, text: &str) -> Result<DesignModel, Vec<Fault>> {
@@ -77,9 +77,9 @@ fn model(text: &str, faults: &mut Faults<'_>) -> Option<DesignModel> {
     }
     let at = table.at;
     table.finish("a model", faults);
-    if model.entities.len() > MOST_ENTITIES {
-        let message = format!("the model has more than {MOST_ENTITIES} entities");
-        faults.push(at, message, Some("split it by what belongs together".to_owned()));
+    if model.entities.len() > MAX_ENTITIES {
+        let message = format!("the model has more than {MAX_ENTITIES} entities");
+        faults.push(at, message, Some("split it into several models".to_owned()));
         return None;
     }
     if model.entities.is_empty() && faults.is_empty() {
@@ -100,11 +100,11 @@ fn one_text(node: Option<&Node>, what: &str, faults: &mut Faults<'_>) -> Option<
 fn database(node: &Node, faults: &mut Faults<'_>) -> Option<String> {
     let name = node.text("the database", faults)?;
     let why = if name.is_empty() || name.len() > 63 {
-        Some("a database has a name of 1 to 63 bytes")
+        Some("a database name has 1 to 63 bytes")
     } else if name.contains(|c: char| c.is_control() || r#"/\. "$*<>:|?"#.contains(c)) {
         Some(r#"a database has no space and none of /\."$*<>:|? in its name"#)
     } else if ["admin", "local", "config"].contains(&name) {
-        Some("`admin`, `local` and `config` belong to the server")
+        Some("`admin`, `local` and `config` are reserved for the server")
     } else {
         None
     };
@@ -119,9 +119,12 @@ fn database(node: &Node, faults: &mut Faults<'_>) -> Option<String> {
 fn collection(node: &Node, faults: &mut Faults<'_>) -> Option<String> {
     let name = node.text("the collection's name", faults)?;
     let why = if name.is_empty() || name.len() > 191 {
-        Some("a collection has a name of 1 to 191 bytes, so that 255 are enough with its database")
+        Some(
+            "a collection name has 1 to 191 bytes, so that the name with its database has at \
+         most 255",
+        )
     } else if name.starts_with("system.") {
-        Some("names that begin with `system.` belong to the server")
+        Some("names that begin with `system.` are reserved for the server")
     } else if name.contains(|c: char| c.is_control() || c == '$') || name.starts_with('.') {
         Some("a collection has no `$` and no control character in its name, and no dot in front")
     } else {
@@ -157,7 +160,7 @@ fn rate(node: &Node, what: &str, faults: &mut Faults<'_>) -> Option<f64> {
         return Some(rate);
     }
     let text = node.text(what, faults).unwrap_or_default();
-    let hint = Some("leave out what never happens".to_owned());
-    faults.push(node.at, format!("{what} is `{text}`, and a rate is above zero"), hint);
+    let hint = Some("remove operations that never happen".to_owned());
+    faults.push(node.at, format!("{what} is `{text}`, but a rate must be above zero"), hint);
     None
 }

@@ -93,7 +93,7 @@ pub(super) fn zones(model: &DesignModel, at: Option<At>, faults: &mut Faults<'_>
     let own = model.entities.iter().flat_map(|entity| &entity.fields);
     let near = nearest(field, own.map(|field| field.name.as_str()));
     let hint = near.map(|near| format!("did you mean `{near}`?"));
-    faults.push(at, format!("zones are by `{field}`, which no entity has"), hint);
+    faults.push(at, format!("zones use `{field}`, which no entity has"), hint);
 }
 
 struct Names<'m, 'f, 'n> {
@@ -116,7 +116,8 @@ impl Names<'_, '_, '_> {
         }
         let at = At { line: read.place.line, column: read.place.column };
         let message = format!(
-            "`{}` counts or sums `{}` from `{}`, which is the child there: counted are the `{}` of one `{}`",
+            "`{}` counts or sums `{}` from `{}`, which is the child; only the `{}` of one `{}` \
+             can be counted",
             read.name,
             r.name,
             r.child,
@@ -134,7 +135,7 @@ impl Names<'_, '_, '_> {
     fn never(&mut self, model: &DesignModel) {
         let mut push = |place: &Location, message: String, word: &str| {
             let at = At { line: place.line, column: place.column };
-            let hint = format!("take out `{word}: never`, or the operation");
+            let hint = format!("remove `{word}: never`, or the operation");
             self.faults.push(at, message, Some(hint));
         };
         for entity in &model.entities {
@@ -222,7 +223,8 @@ impl Names<'_, '_, '_> {
             entity.name
         );
         let hint = format!(
-            "`{first}` is what `{}` is called in `{}`: from `{}` write {write}, the id of its `{}`",
+            "`{first}` is the name of `{}` in `{}`; for reads from `{}`, write {write}, the id of \
+             its `{}`",
             r.name, r.parent, entity.name, r.parent
         );
         self.faults.push(at, message, Some(hint));
@@ -254,7 +256,7 @@ impl Names<'_, '_, '_> {
         };
         let at = At { line: place.line, column: place.column };
         let message =
-            format!("`{user}` asks for `{field}`, which {} all lead to", text::list(&names, 4));
+            format!("`{user}` filters on `{field}`, which is ambiguous: {}", text::list(&names, 4));
         self.faults.push(at, message, Some(hint));
     }
 
@@ -312,14 +314,14 @@ impl Names<'_, '_, '_> {
         let at = At { line: place.line, column: place.column };
         let time = entity.series.as_ref().map(|series| &series.time);
         if let Some(time) = time.filter(|time| *time != by) {
-            let message = format!("`{}` is a series, which goes by its time", entity.name);
-            self.faults.push(at, message, Some(format!("take out `by: {by}`, or say `{time}`")));
+            let message = format!("`{}` is a series, which expires by its time", entity.name);
+            self.faults.push(at, message, Some(format!("remove `by: {by}`, or write `{time}`")));
         }
         // A date has no nested fields.
         let above = by.split_once('.').and_then(|(above, _)| entity.field(above));
         if by == "_id" || above.is_some_and(|above| above.fields.is_empty()) {
             let message =
-                format!("`{}` goes by `{by}`, which no index can let documents go by", entity.name);
+                format!("`{}` expires by `{by}`, which cannot have an expiry index", entity.name);
             self.faults.push(at, message, Some("name a `date` of the document itself".to_owned()));
             return;
         }
@@ -328,7 +330,7 @@ impl Names<'_, '_, '_> {
         };
         let at = At { line: field.place.line, column: field.place.column };
         let kind = field.kind.name();
-        let message = format!("`{}` goes by `{by}`, which is {}", entity.name, text::a(kind));
+        let message = format!("`{}` expires by `{by}`, which is {}", entity.name, text::a(kind));
         self.faults.push(at, message, Some("make it a `date`".to_owned()));
     }
 
@@ -337,14 +339,19 @@ impl Names<'_, '_, '_> {
         for name in ids.iter().map(String::as_str).chain([time]) {
             let may_lack = |field: &&EntityField| field.nullable || !field.required;
             let Some(field) = entity.field(name).filter(may_lack) else { continue };
-            let what = if name == time { "is the time of a series" } else { "tells series apart" };
+            let what = if name == time {
+                "is the time of a series"
+            } else {
+                "distinguishes \
+             series"
+            };
             let (how, word) = match field.nullable {
-                true => ("may be null", "`nullable`"),
-                false => ("may be missing", "`required: false`"),
+                true => ("can be null", "`nullable`"),
+                false => ("can be missing", "`required: false`"),
             };
             let hint = match name == time {
-                true => format!("take out {word}: a reading has a time"),
-                false => format!("take out {word}: a reading without one gets a value of its own"),
+                true => format!("remove {word}, because a reading has a time"),
+                false => format!("remove {word}, and give readings without one their own value"),
             };
             let at = At { line: field.place.line, column: field.place.column };
             self.faults.push(at, format!("`{name}` {what} and {how}"), Some(hint));
@@ -359,7 +366,8 @@ impl Names<'_, '_, '_> {
         for (i, field) in all.iter().enumerate() {
             let at = At { line: field.place.line, column: field.place.column };
             if field.name == "_id" {
-                let hint = "the design makes it an ObjectId; a number or code that people know is a field with `unique: true`";
+                let hint = "the design uses an ObjectId; declare a number or code as a field with \
+                 `unique: true`";
                 self.faults.push(at, "`_id` cannot be declared", Some(hint.to_owned()));
                 continue;
             }
@@ -372,7 +380,7 @@ impl Names<'_, '_, '_> {
                     text::a(first.kind.name()),
                     first.place.line
                 );
-                let hint = "kinds share the type of a field, or call it differently";
+                let hint = "use the same type in all kinds, or rename the field";
                 self.faults.push(at, message, Some(hint.to_owned()));
             }
         }

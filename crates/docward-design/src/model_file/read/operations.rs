@@ -42,7 +42,7 @@ fn one_read(name: &str, at: At, node: &Node, faults: &mut Faults<'_>) -> Option<
         sums: table.get("sum").map(|n| sums(n, faults)).unwrap_or_default(),
         tolerates_stale: table
             .get("may-be-stale")
-            .and_then(|n| n.flag("whether the answer may be old", faults))
+            .and_then(|n| n.flag("whether the result may be stale", faults))
             .unwrap_or(false),
     };
     table.finish(&what, faults);
@@ -75,7 +75,7 @@ fn one_write(name: &str, at: At, node: &Node, faults: &mut Faults<'_>) -> Option
         table.get("atomic").and_then(|n| n.flag("whether it is atomic", faults)).unwrap_or(false);
     table.finish(&what, faults);
     if missing || (inserts.is_empty() && updates.is_empty() && deletes.is_empty()) {
-        let message = format!("{what} needs `rate` and what it does");
+        let message = format!("{what} needs `rate` and an action");
         let hint = "write `rate: 5/s` and `insert:`, `update:` or `delete:` with entities";
         faults.push(at, message, Some(hint.to_owned()));
         return None;

@@ -77,23 +77,27 @@ fn a_key_that_stands_twice() {
     fault(
         "    count: 3M",
         "    count: 3M\n    count: 4M",
-        "m.yaml:5:5: `count` stands here again, first in line 4; keep one of them",
+        "m.yaml:5:5: `count` is repeated here; it is first in line 4; remove one of them",
     );
     fault(
         "  item:\n",
         "  order:\n    fields: {a: int}\n  item:\n",
-        "m.yaml:9:3: `order` stands here again, first in line 3; keep one of them",
+        "m.yaml:9:3: `order` is repeated here; it is first in line 3; remove one of them",
     );
 }
 
 #[test]
 fn what_yaml_can_and_models_cannot() {
     let alias = "a: &x {b: 1}\nc: *x\n";
-    assert_eq!(said(alias), ["m.yaml:2:4: aliases (`*name`) are not read; write the value out"]);
+    assert_eq!(
+        said(alias),
+        ["m.yaml:2:4: aliases (`*name`) are not supported; write out the \
+     value"]
+    );
     let second = format!("{MODEL}---\nname: other\n");
     assert_eq!(
         said(&second),
-        ["m.yaml:28:1: a second document begins here; keep one model in a file"]
+        ["m.yaml:28:1: a second YAML document begins here; keep one model in a file"]
     );
     let deep = format!("name: {}{}", "[".repeat(40), "]".repeat(40));
     assert_eq!(said(&deep), ["m.yaml:1:39: more than 32 levels deep; flatten the model"]);
@@ -110,7 +114,7 @@ fn what_is_no_yaml() {
     assert!(tab[0].starts_with("m.yaml:2:"), "{tab:?}");
     assert!(tab[0].ends_with("check indentation, colons and quotes"), "{tab:?}");
     let open = said("name: \"shop\nentities: {");
-    assert!(open[0].contains("this is no YAML"), "{open:?}");
+    assert!(open[0].contains("this is not valid YAML"), "{open:?}");
 }
 
 #[test]
@@ -152,7 +156,7 @@ fn values_of_the_wrong_kind() {
     fault(
         "status: string",
         "status: strnig",
-        "m.yaml:7:15: there is no type `strnig`; did you mean `string`?",
+        "m.yaml:7:15: unknown type `strnig`; did you mean `string`?",
     );
     fault(
         "rate: 20/s",
@@ -176,7 +180,7 @@ fn a_spread_rises() {
     fault(
         "{p50: 3, p95: 10, p99: 20, max: 80}",
         "{p50: 30, p95: 10, p99: 20, max: 80}",
-        "m.yaml:15:15: `children` must rise from `p50` to `max`",
+        "m.yaml:15:15: `children` must increase from `p50` to `max`",
     );
     fault(
         "{p50: 3, p95: 10, p99: 20, max: 80}",
@@ -192,7 +196,7 @@ fn a_spread_rises() {
     fault(
         "{p50: 3, p95: 10, p99: 20, max: 80}",
         "{p50: 0.3, p99: 20, max: 80}",
-        "m.yaml:15:21: `0.3` of p50 is no whole number; of a parent in three that has one, `p50` is 0",
+        "m.yaml:15:21: `0.3` of p50 is not a whole number; if one parent in three has one, `p50` is 0",
     );
     // A missing figure gets the next higher one.
     let short = MODEL.replace("{p50: 3, p95: 10, p99: 20, max: 80}", "{p99: 20, max: 80}");
@@ -235,7 +239,8 @@ fn dp_1_a_rate_of_nothing_is_told_as_such() {
     fault(
         "rate: 20/s",
         "rate: 0/s",
-        "m.yaml:22:11: the rate is `0/s`, and a rate is above zero; leave out what never happens",
+        "m.yaml:22:11: the rate is `0/s`, but a rate must be above zero; remove operations that never \
+         happen",
     );
 }
 
@@ -244,7 +249,8 @@ fn lm_10_names_of_fields_are_refused_for_what_is_wrong_with_them() {
     fault(
         "total: {type: decimal}",
         "$total: {type: decimal}",
-        "m.yaml:8:7: `$total` cannot name a field; a name does not begin with `$`: that is how the server calls its own",
+        "m.yaml:8:7: `$total` cannot name a field; names cannot begin with `$`, which is reserved \
+         for the server",
     );
     fault(
         "total: {type: decimal}",
@@ -296,7 +302,7 @@ fn answers_that_are_half_given() {
     fault(
         "total: {type: decimal}",
         "total: {type: array}",
-        "m.yaml:8:14: field `total` is an array and does not say how long; add `items: {p50: 3, p99: 10, max: 50}`",
+        "m.yaml:8:14: field `total` is an array without a declared length; add `items: {p50: 3, p99: 10, max: 50}`",
     );
 }
 
@@ -365,12 +371,14 @@ fn dm_09_6_dm_10_1_names_and_types_that_cannot_be() {
     fault(
         "      status: string",
         "      _id: string\n      status: string",
-        "m.yaml:7:7: `_id` cannot be declared; the design makes it an ObjectId; a number or code that people know is a field with `unique: true`",
+        "m.yaml:7:7: `_id` cannot be declared; the design uses an ObjectId; declare a number or \
+         code as a field with `unique: true`",
     );
     fault(
         "    fields: {quantity: int}",
         "    fields: {quantity: int}\n    variants: {a: {quantity: string}, b: {size: int}, c: {size: int}}",
-        "m.yaml:12:20: `quantity` is a string here and an int in line 11; kinds share the type of a field, or call it differently",
+        "m.yaml:12:20: `quantity` is a string here and an int in line 11; use the same type in \
+         all kinds, or rename the field",
     );
     fault(
         "  item:\n",
@@ -404,14 +412,14 @@ fn pt_ts_1_pt_bucket_1_every_reading_has_its_time_and_its_series() {
     assert_eq!(
         text(", nullable: true", ""),
         [
-            "m.yaml:5:7: `ts` is the time of a series and may be null; take out `nullable`: a reading has a time"
+            "m.yaml:5:7: `ts` is the time of a series and can be null; remove `nullable`, because a reading has a time"
         ]
     );
     assert_eq!(
         text(", required: false", ", nullable: true"),
         [
-            "m.yaml:5:7: `ts` is the time of a series and may be missing; take out `required: false`: a reading has a time",
-            "m.yaml:6:7: `sensor` tells series apart and may be null; take out `nullable`: a reading without one gets a value of its own"
+            "m.yaml:5:7: `ts` is the time of a series and can be missing; remove `required: false`, because a reading has a time",
+            "m.yaml:6:7: `sensor` distinguishes series and can be null; remove `nullable`, and give readings without one their own value"
         ]
     );
 }
@@ -421,7 +429,8 @@ fn unique_is_said_of_fields_that_an_index_can_hold() {
     fault(
         "      status: string",
         "      place: {type: object, fields: {code: {type: string, unique: true}}}\n      status: string",
-        "m.yaml:7:38: `code` is unique inside of field `place`; make it a field of the entity itself, where an index can hold it",
+        "m.yaml:7:38: `code` is unique inside of field `place`; make it a field of the entity, \
+         where an index can enforce it",
     );
 }
 
@@ -461,7 +470,7 @@ writes:
     let expected = [
         "no parent would have a child",
         "how many are kept",
-        "`r` reads `a`, which says `read: never`; take out `read: never`, or the operation",
+        "`r` reads `a`, which says `read: never`; remove `read: never`, or the operation",
         "the limit",
         "`never` names the field of `b` `z`, which is not declared; declared: `y`",
         "the rate",
@@ -493,7 +502,7 @@ fn more_entities_than_anybody_designs_are_refused() {
     }
     assert_eq!(
         said(&text),
-        ["m.yaml:1:1: the model has more than 2000 entities; split it by what belongs together"]
+        ["m.yaml:1:1: the model has more than 2000 entities; split it into several models"]
     );
 }
 
@@ -511,7 +520,7 @@ relationships:
         ))
     };
     let [only] = &model("regoin")[..] else { panic!("{:?}", model("regoin")) };
-    assert!(only.contains(":1:40: zones are by `regoin`, which no entity has"), "{only}");
+    assert!(only.contains(":1:40: zones use `regoin`, which no entity has"), "{only}");
     assert!(only.contains("did you mean `region`?"), "{only}");
     for held in ["region", "userId", "buyer"] {
         assert!(model(held).is_empty(), "{held}: {:?}", model(held));

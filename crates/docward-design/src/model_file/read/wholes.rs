@@ -3,8 +3,8 @@
 
 use docward_model::{DesignModel, DesignRead, Relationship, With};
 
-use crate::declared::access::{COPIED, comes_by_parent};
 use crate::declared::field_plan::{Rank, declared, document_bytes};
+use crate::declared::read_direction::{COPIED, comes_by_parent};
 
 /// The maximum size in bytes of a document that may be copied as a whole beside a reference.
 const SMALL: u64 = 256;

@@ -9,7 +9,7 @@ use docward_model::{
 
 use crate::model_file::quantity;
 
-use super::{MOST_FIELDS, Names, Relation, own_fields, scalar};
+use super::{MAX_FIELDS, Names, Relation, own_fields, scalar};
 
 /// A shorter recording in seconds tells little about rates (R033).
 const SHORT: f64 = 60.0;
@@ -67,7 +67,7 @@ impl Operations {
                 (names.get(&collection.namespace), &collection.profile)
             {
                 let own = own_fields(evidence, collection, profile);
-                let own = own.into_iter().take(MOST_FIELDS).map(|field| field.name.as_str());
+                let own = own.into_iter().take(MAX_FIELDS).map(|field| field.name.as_str());
                 known.fields.insert(name, own.collect());
             }
         }
@@ -152,9 +152,9 @@ fn over(workload: &Workload, seconds: f64) -> String {
         s => format!("{:.1} days", s / 86_400.0),
     };
     let mut said =
-        format!("Rates are worked out from {} in {span}.", text::plural(operations, "operation"));
+        format!("Rates are computed from {} in {span}.", text::plural(operations, "operation"));
     if seconds < SHORT {
-        said.push_str(" ? So short a time says little: put in what is usual.");
+        said.push_str(" ? This period is short: replace the rates by typical values.");
     }
     said
 }

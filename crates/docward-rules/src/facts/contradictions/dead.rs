@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use docward_model::{BsonType, Value};
 
 use super::{
-    Finder, MOST_STEPS, Why, accepts_all, is_odd, join,
+    Finder, MAX_STEPS, Why, accepts_all, is_odd, join,
     judge::Judge,
     names,
     place::{KINDS, Kind, Place, possible_types},
@@ -20,7 +20,7 @@ impl Finder {
     /// Why no value can pass; `None` when one may.
     pub(super) fn dead(&mut self, place: &Place<'_>, path: &str, is_document: bool) -> Option<Why> {
         self.steps += 1;
-        if self.steps > MOST_STEPS {
+        if self.steps > MAX_STEPS {
             return None;
         }
         let fault = |words: String, todo: &str| Some(Why::new(path, words, todo));
@@ -282,9 +282,9 @@ fn no_listed_value(place: &Place<'_>, left: &BTreeSet<BsonType>) -> Option<Strin
     Some(if typed {
         format!("none of the values of its `enum` is {}", names(left))
     } else if place.parts.iter().filter(|part| part.get("enum").is_some()).count() > 1 {
-        "no value of one `enum` is in the other, or meets what is said beside it".to_owned()
+        "no value of one `enum` is in the other, or meets its other keywords".to_owned()
     } else {
-        "none of the values of its `enum` meets what is said beside it".to_owned()
+        "none of the values of its `enum` meets its other keywords".to_owned()
     })
 }
 

@@ -53,7 +53,7 @@ pub fn contradictions(schemas: &[&Value]) -> Vec<Contradiction> {
 }
 
 /// Beyond this many places looked at, a schema is left alone: alternatives inside alternatives multiply.
-const MOST_STEPS: u32 = 20_000;
+const MAX_STEPS: u32 = 20_000;
 
 /// Why nothing can pass.
 #[derive(Clone, Debug)]
@@ -74,7 +74,7 @@ impl Why {
 
 struct Finder {
     steps: u32,
-    /// What was said, by place and words: a cause is told once, where it is met first.
+    /// Reported causes, by place and text: each is reported once, where it occurs first.
     told: BTreeSet<(String, String)>,
     out: Vec<Contradiction>,
 }
@@ -88,7 +88,7 @@ impl Finder {
 
     fn walk(&mut self, place: &Place<'_>, path: &str, within: &str, is_document: bool) {
         self.steps += 1;
-        if self.steps > MOST_STEPS {
+        if self.steps > MAX_STEPS {
             return;
         }
         let gravity = if within.is_empty() { Gravity::Impossible } else { Gravity::Unreachable };
@@ -268,7 +268,7 @@ impl Finder {
             }
             let shown: Vec<String> = lost.iter().map(|value| shell::value(value)).collect();
             let words = format!(
-                "{} of the `enum` of `{path}` can never pass, for what is said beside it",
+                "{} of the `enum` of `{path}` can never pass, because of other keywords",
                 text::list(&shown, 3)
             );
             let only_null = lost.iter().all(|value| matches!(value, Value::Null));

@@ -4,7 +4,7 @@ use crate::{parse::parse, secret::user_part};
 
 /// The driver's message about each server if none could be used: its address and the error.
 /// Messages of other kinds stay unchanged.
-pub fn servers_told(message: &str) -> String {
+pub fn server_errors(message: &str) -> String {
     let servers = message.split("Address: ").skip(1).map(|server| {
         let mut parts = server.split(", ");
         let address = parts.next().unwrap_or_default();
@@ -95,7 +95,7 @@ mod tests {
         ] {
             assert_eq!(bracketed(plain), wanted);
         }
-        let told = servers_told("Topology: [ { Address: ::1:29101, Type: Unknown } ]");
+        let told = server_errors("Topology: [ { Address: ::1:29101, Type: Unknown } ]");
         assert_eq!(told, "[::1]:29101: no answer");
     }
 
@@ -103,10 +103,10 @@ mod tests {
     fn servers_are_told_without_decoration() {
         let message = r#"Server selection timeout: No available servers. Topology: { Type: ReplicaSetNoPrimary, Servers: [ { Address: a:1, Type: Unknown, Error: Kind: I/O error: Connection refused (os error 111), labels: {"X"}, source: None, server response: None }, { Address: b:1, Type: RsSecondary }, { Address: c:1, Type: Unknown } ] }"#;
         assert_eq!(
-            servers_told(message),
+            server_errors(message),
             "a:1: connection refused; b:1: a secondary; c:1: no answer"
         );
-        assert_eq!(servers_told("something else"), "something else");
+        assert_eq!(server_errors("something else"), "something else");
         let unknown = "I/O error: failed to lookup address information: Name or service not known";
         assert_eq!(short(unknown), "this machine cannot resolve the name");
         assert_eq!(short("I/O error: TLS handshake failed"), "TLS handshake failed");
