@@ -132,7 +132,7 @@ impl<'a> Relation<'a> {
     }
 
     /// The facts that decide, as far as data and workload show them.
-    pub fn facts(&self, bounds: &Bounds) -> Facts {
+    pub fn facts(&self) -> Facts {
         let (p50, p99, max) = self.children;
         let owner = self.owner().filter(|owner| **owner != self.parent.namespace);
         let shared = match (self.shared_by.first(), owner, self.tie) {
@@ -179,7 +179,7 @@ impl<'a> Relation<'a> {
 
     /// Bytes of a parent at the 99th percentile with its children embedded.
     pub fn projected(&self) -> u64 {
-        self.facts(&Bounds::default()).projected()
+        self.facts().projected()
     }
 }
 
@@ -244,7 +244,7 @@ fn owner<'a>(
 
 /// What data and workload say; what only a workload that was not seen would tell stays open.
 pub fn ruling(relation: &Relation<'_>, bounds: &Bounds) -> Ruling {
-    decide(&relation.facts(bounds), bounds)
+    decide(&relation.facts(), bounds)
 }
 
 #[cfg(test)]
