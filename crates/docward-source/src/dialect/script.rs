@@ -676,10 +676,9 @@ fn models<'u, 't>(values: &Values<'u, 't>, out: &mut Known) {
     unit.each(|scope, expr| {
         if let Some(call) = expr.call()
             && matches!(call.method(), Some("model"))
-            && call
-                .receiver()
-                .and_then(Expr::last_name)
-                .is_none_or(|of| matches!(of, "mongoose" | "connection" | "conn" | "db" | "models"))
+            && (call.receiver().and_then(Expr::last_name).is_none_or(|of| {
+                matches!(of, "mongoose" | "connection" | "conn" | "db" | "models")
+            }) || call.args.len() >= 2 && unit.imports_from("mongoose"))
             && (call.receiver().is_some()
                 || unit.import("model").is_some_and(|i| i.module == "mongoose"))
             && let Some(name) = call.positional(0).and_then(|arg| values.text(arg, scope))
