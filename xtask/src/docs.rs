@@ -1,4 +1,4 @@
-//! Generates the documentation: rule pages, the schema of `docward.toml`, the trace page, the
+//! Generates the documentation: pages of rules and commands, the contents of the site, the schema of `docward.toml`, the trace page, the
 //! gallery of designs.
 
 use std::{
@@ -12,12 +12,12 @@ use std::{
 use anyhow::{Context, Result, bail};
 use toml_edit::DocumentMut;
 
-use crate::{codegen, gallery, root};
+use crate::{codegen, command_pages, gallery, root, site};
 
 /// Writes everything under `docs/`.
 pub(crate) fn run() -> Result<()> {
     let docs = root().join("docs");
-    for folder in ["rules", "pictures"] {
+    for folder in ["rules", "commands", "pictures"] {
         let _ = fs::remove_dir_all(docs.join(folder));
     }
     generate(&docs)
@@ -30,7 +30,9 @@ pub(crate) fn generate(docs: &Path) -> Result<()> {
     let schema = docward(&["rules", "--config-schema"])?;
     fs::write(docs.join("docward.schema.json"), schema).context("writing the schema")?;
     fs::write(docs.join("clauses.md"), trace_page()?).context("writing the trace page")?;
-    gallery::generate(docs)
+    command_pages::generate(docs)?;
+    gallery::generate(docs)?;
+    site::write_summary(docs)
 }
 
 /// The path of the binary: the one that `DOCWARD_BIN` names, or one that is built once.

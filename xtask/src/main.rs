@@ -3,12 +3,16 @@
 #![allow(clippy::print_stdout, reason = "a developer's tool talks to the terminal")]
 
 mod codegen;
+mod command_pages;
+mod converge;
 mod corpus;
 mod docs;
 mod examples;
 mod gallery;
 mod import_graph;
+mod links;
 mod new_rule;
+mod site;
 mod source;
 mod tidy;
 mod words;
@@ -35,13 +39,18 @@ const COMMANDS: &[Command] = &[
         run: |_| codegen::run(),
     },
     Command {
+        name: "converge",
+        about: "[FOLDER...]: apply all proposals to copies of data sets and audit again (docs/converge.md)",
+        run: converge::run,
+    },
+    Command {
         name: "corpus",
         about: "lint pinned programs and compare with recorded findings and labels (docs/corpus.md)",
         run: corpus::run,
     },
     Command {
         name: "docs",
-        about: "write docs/rules, docs/clauses.md, docs/docward.schema.json and the gallery of designs",
+        about: "write docs/rules, docs/commands, the contents of the site, docs/clauses.md, the schema, the gallery",
         run: |_| docs::run(),
     },
     Command {
@@ -56,6 +65,11 @@ const COMMANDS: &[Command] = &[
             [code, name] => new_rule::run(code, name),
             _ => bail!("usage: cargo xtask new-rule CODE name-of-the-bad-pattern"),
         },
+    },
+    Command {
+        name: "site",
+        about: "build target/site with mdBook and check its links (scripts/mdbook.py --install comes first)",
+        run: |_| site::run(),
     },
     Command {
         name: "tidy",

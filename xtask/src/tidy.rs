@@ -12,7 +12,7 @@ use anyhow::{Context, Result, bail};
 use serde_json::Value;
 use toml_edit::DocumentMut;
 
-use crate::{codegen, docs, import_graph, root, source, words};
+use crate::{codegen, docs, import_graph, links, root, site, source, words};
 
 /// Crates and their layers; a dependency on the same or a higher layer is a fault.
 const LAYERS: [(&str, u32); 23] = [
@@ -56,7 +56,8 @@ pub(crate) fn run() -> Result<()> {
     trace(&mut faults)?;
     code_map(&mut faults)?;
     licences(&mut faults)?;
-    links(&mut faults)?;
+    faults.extend(links::faults()?);
+    faults.extend(site::faults()?);
     faults.extend(words::faults()?);
     if faults.is_empty() {
         println!("tidy: all in order");
@@ -242,49 +243,6 @@ fn code_map(faults: &mut Vec<String>) -> Result<()> {
     Ok(())
 }
 
-/// Checks that every link of a page to a file of the repository has a target.
-fn links(faults: &mut Vec<String>) -> Result<()> {
-    for folder in ["", "docs", "examples"] {
-        for entry in fs::read_dir(root().join(folder))? {
-            let path = entry?.path();
-            if path.extension().is_none_or(|ending| ending != "md") {
-                continue;
-            }
-            let shown = path.strip_prefix(root()).unwrap_or(&path).display().to_string();
-            let from = path.parent().unwrap_or(&path);
-            for target in targets(&fs::read_to_string(&path)?) {
-                if !from.join(&target).exists() {
-                    faults.push(format!("{shown} links to {target}, which does not exist"));
-                }
-            }
-        }
-    }
-    Ok(())
-}
-
-/// Files that a page links to or shows; quoted code does not count.
-fn targets(page: &str) -> BTreeSet<String> {
-    let mut found = BTreeSet::new();
-    let mut fenced = false;
-    for line in page.lines() {
-        if line.trim_start().starts_with("```") {
-            fenced = !fenced;
-        }
-        if fenced {
-            continue;
-        }
-        // The text of a link may be code, its target may not.
-        for rest in line.split("](").skip(1) {
-            let target = rest.split(')').next().unwrap_or_default();
-            let file = target.split('#').next().unwrap_or_default();
-            if !file.is_empty() && !target.contains("://") && !target.contains([' ', '`']) {
-                found.insert(file.to_owned());
-            }
-        }
-    }
-    found
-}
-
 /// Checks that every dependency has a licence of the list in deny.toml.
 fn licences(faults: &mut Vec<String>) -> Result<()> {
     let deny: DocumentMut = fs::read_to_string(root().join("deny.toml"))?.parse()?;
@@ -313,7 +271,7 @@ fn is_allowed(expression: &str, allowed: &[String]) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{cycle_faults, is_allowed, size_fault, targets};
+    use super::{cycle_faults, is_allowed, size_fault};
 
     #[test]
     fn import_cycles_are_faults() {
@@ -327,14 +285,6 @@ mod tests {
         assert_eq!(size_fault("a.rs", &"\n".repeat(900)), None);
         let fault = size_fault("a.rs", &"\n".repeat(901));
         assert_eq!(fault.as_deref(), Some("a.rs has 901 lines (limit 900): split it"));
-    }
-
-    #[test]
-    fn links_to_files_are_found() {
-        let page = "See [a](a.md), ![b](pictures/b.svg) and [`c`](../c.yaml#x).\n[x](https://x/y.md) [top](#top)\n\
-                    ```\n[no](no.md)\n```\n";
-        let found: Vec<String> = targets(page).into_iter().collect();
-        assert_eq!(found, ["../c.yaml", "a.md", "pictures/b.svg"]);
     }
 
     #[test]

@@ -5,7 +5,7 @@ use std::{fs, path::Path, process::Command};
 
 use anyhow::{Context, Result};
 
-use crate::{root, source};
+use crate::{links, root, source};
 
 /// A longer sentence has more than one idea.
 const MAX_WORDS: usize = 25;
@@ -30,9 +30,10 @@ const PHRASES: [(&str, &str); 9] = [
 /// Every fault of the texts.
 pub(crate) fn faults() -> Result<Vec<String>> {
     let mut faults = Vec::new();
-    for page in pages()? {
-        let text = fs::read_to_string(&page).with_context(|| page.display().to_string())?;
-        faults.extend(text_faults(&shown(&page), paragraphs(&text, |line| Some(line.trim()))));
+    for page in links::pages()? {
+        let shown = page.display().to_string();
+        let text = fs::read_to_string(root().join(&page)).with_context(|| shown.clone())?;
+        faults.extend(text_faults(&shown, paragraphs(&text, |line| Some(line.trim()))));
     }
     for file in source::rust_files()? {
         let text = fs::read_to_string(&file).with_context(|| file.display().to_string())?;
@@ -44,21 +45,6 @@ pub(crate) fn faults() -> Result<Vec<String>> {
 
 fn shown(path: &Path) -> String {
     path.strip_prefix(root()).unwrap_or(path).display().to_string()
-}
-
-/// The pages of the repository.
-fn pages() -> Result<Vec<std::path::PathBuf>> {
-    let mut pages = Vec::new();
-    for folder in ["", "docs", "docs/rules", "examples", "examples/guard"] {
-        for entry in fs::read_dir(root().join(folder))? {
-            let path = entry?.path();
-            if path.extension().is_some_and(|ending| ending == "md") {
-                pages.push(path);
-            }
-        }
-    }
-    pages.sort();
-    Ok(pages)
 }
 
 /// The text of a line that is a comment. Lines of a string that holds comments are none.

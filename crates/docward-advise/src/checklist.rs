@@ -67,7 +67,7 @@ pub(crate) fn signed_off(
     let (expired, mut valid): (Vec<_>, Vec<_>) = given.partition(|waiver| waiver.is_expired(today));
     if matches!(verdict, Verdict::Pass | Verdict::NotApplicable) {
         if !expired.is_empty() || !valid.is_empty() {
-            evidence.push_str("; its waiver in docward.toml is not needed any more: remove it");
+            evidence.push_str("; its waiver in docward.toml is no longer needed: remove it");
         }
         valid.clear();
     } else if let (Some(waiver), []) = (expired.last(), valid.as_slice()) {
@@ -94,31 +94,32 @@ pub fn checklist(
         item("CK-3", "Documents nest no deeper than 5 layers", view.depth()),
         item("CK-4", "No array grows without bound", arrays.clone()),
         item("CK-5", "Dates are dates and money is decimal", view.types()),
-        item(
-            "CK-6",
-            "Core collections have a validator that asks for something",
-            view.validation(),
-        ),
+        item("CK-6", "Core collections have a validator with constraints", view.validation()),
         item("CK-7", "The number of collections stays within bounds", view.collections()),
-        item("CK-8", "Every array is bounded or has a collection of its own", arrays),
-        item("CK-9", "Hot reads are answered by one document", view.single_reads()),
+        item("CK-8", "Every array is bounded, or stored in its own collection", arrays),
+        item("CK-9", "One document answers each hot read", view.single_reads()),
         item(
             "CK-10",
-            "What must change together is in one document, or in a transaction",
+            "Values that must change together are in one document or in a transaction",
             people(),
         ),
-        item("CK-11", "Figures that are read often are stored", view.figures()),
+        item("CK-11", "Frequently read totals are stored", view.figures()),
         item("CK-12", "Every query pattern has an index", view.indexed()),
-        item("CK-13", "Shard keys have many values and do not rise", view.shard_keys()),
+        item(
+            "CK-13",
+            "Shard keys have many values and do not increase \
+         monotonically",
+            view.shard_keys(),
+        ),
         item("CK-14", "Documents stay well below 16 MB at the 99th percentile", view.headroom()),
-        item("CK-15", "What is read to be changed is changed in one operation", view.one_step()),
+        item("CK-15", "Read-modify-write uses one atomic operation", view.one_step()),
     ]
 }
 
 /// The answer to an item that neither data nor a workload can answer.
 fn people() -> Answer {
-    let evidence = "which figures have to agree is for people to say: sign it off under `[[waive]]` in \
-                    docward.toml, with where each is kept";
+    let evidence = "Docward cannot know which values must agree: sign this item off under \
+     `[[waive]]` in docward.toml, and name where each value is stored";
     (Verdict::Unknown, evidence.to_owned())
 }
 
@@ -127,9 +128,9 @@ fn people() -> Answer {
 fn too_few(recorded: u64) -> Option<String> {
     let enough = w011::MIN_COUNT.default_number() as u64;
     match recorded {
-        0 => Some("the workload shows no operation that has ended".to_owned()),
+        0 => Some("the workload shows no completed operation".to_owned()),
         few if few < enough => Some(format!(
-            "the workload shows {}: too few to tell, {enough} are asked for",
+            "the workload shows {}, too few to judge (minimum: {enough})",
             text::plural(few, "operation")
         )),
         _ => None,
@@ -243,11 +244,9 @@ impl<'a> View<'a> {
             _ if depth <= DEPTH_EASY => (Verdict::Pass, format!("deepest {place}, {seen}")),
             _ if depth <= DEPTH_MOST => (
                 Verdict::Warn,
-                format!(
-                    "{place}: more than the {DEPTH_EASY} advised, at most {DEPTH_MOST} allowed; {seen}"
-                ),
+                format!("{place} (recommended: {DEPTH_EASY}, limit: {DEPTH_MOST}); {seen}"),
             ),
-            _ => (Verdict::Fail, format!("{place}, more than {DEPTH_MOST}")),
+            _ => (Verdict::Fail, format!("{place} (limit: {DEPTH_MOST})")),
         }
     }
 
@@ -291,9 +290,10 @@ impl<'a> View<'a> {
             return (Verdict::Pass, said);
         }
         let seen = if self.evidence.code.is_some() {
-            "nothing grows visibly and no append without a cap was found in the code, but not every cap can be seen"
+            "no array grows visibly, and the code has no append without a cap, but some caps are \
+             unknown"
         } else {
-            "nothing grows visibly, but the programs that write were not seen"
+            "no array grows visibly, but the code of the programs was not checked"
         };
         (
             Verdict::Unknown,
@@ -336,16 +336,16 @@ impl<'a> View<'a> {
         let has_options = self.evidence.collections.iter().any(|c| c.options.is_some());
         let is_read = self.evidence.collections.iter().any(|c| c.profile.is_some());
         if core == 0 && has_options && !is_read && self.findings(&["V001", "V004"]).is_empty() {
-            let evidence = "which collections are core is seen from their documents, and none were read: \
-                            declare them under `core` in docward.toml, or read documents";
+            let evidence = "the core collections are unknown, because no documents were read: \
+             declare them under `core` in docward.toml, or read documents";
             return (Verdict::Unknown, evidence.to_owned());
         }
         self.clean(
             "CK-6",
             &["V001", "V004"],
-            "collection lacks a validator worth the name",
-            "collections lack a validator worth the name",
-            &format!("{} looked at", text::plural(core, "core collection")),
+            "collection has no effective validator",
+            "collections have no effective validator",
+            &format!("{} checked", text::plural(core, "core collection")),
         )
     }
 
@@ -365,12 +365,12 @@ impl<'a> View<'a> {
             .max();
         let numbers = match fullest {
             Some((n, std::cmp::Reverse(db))) => format!(
-                "{} in all (at most {}), {} in `{db}` (at most {DATABASE} advised)",
+                "{} in total (limit {}), {} in `{db}` (recommended: at most {DATABASE})",
                 text::plural(total, "collection"),
                 text::count(INSTANCE),
                 text::count(n)
             ),
-            None => format!("{} in all", text::plural(total, "collection")),
+            None => format!("{} in total", text::plural(total, "collection")),
         };
         let instance = self.findings(&["L001"]);
         // At the limit itself, L001 and the item give a warning (DM-12.1).
@@ -388,7 +388,7 @@ impl<'a> View<'a> {
             let what = if reached {
                 "the limit is reached"
             } else {
-                "more data files than the server may open"
+                "more data files than the server can open"
             };
             return (Verdict::Warn, format!("{what}; {numbers}"));
         }
@@ -397,8 +397,8 @@ impl<'a> View<'a> {
         }
         match self.findings(&["L002"]).len() {
             0 => (Verdict::Pass, numbers),
-            1 => (Verdict::Warn, format!("1 database holds too many; {numbers}")),
-            n => (Verdict::Warn, format!("{n} databases hold too many; {numbers}")),
+            1 => (Verdict::Warn, format!("1 database has too many; {numbers}")),
+            n => (Verdict::Warn, format!("{n} databases have too many; {numbers}")),
         }
     }
 
@@ -410,7 +410,7 @@ impl<'a> View<'a> {
         let seldom = match rare.len() as u64 {
             0 => String::new(),
             paths => format!(
-                "; {} that {} seldom {} a second collection every time, in {}",
+                "; {} that {} rarely {} a second collection every time, in {}",
                 text::plural(paths, "read path"),
                 text::form(paths, "comes", "come"),
                 text::form(paths, "needs", "need"),
@@ -420,8 +420,8 @@ impl<'a> View<'a> {
         self.clean(
             "CK-9",
             &["W004", "W006"],
-            "collection has a hot read path that needs a second one nearly every time",
-            "collections have a hot read path that needs a second one nearly every time",
+            "collection has a hot read path that almost always needs a second collection",
+            "collections have a hot read path that almost always needs a second collection",
             &format!(
                 "no hot read path in the workload needs a second collection every time{seldom}"
             ),
@@ -433,9 +433,9 @@ impl<'a> View<'a> {
         self.clean(
             "CK-11",
             &["W005"],
-            "figure is computed again and again",
-            "figures are computed again and again",
-            "no figure in the workload is computed again and again",
+            "total is computed repeatedly",
+            "totals are computed repeatedly",
+            "no total in the workload is computed repeatedly",
         )
     }
 
@@ -446,16 +446,16 @@ impl<'a> View<'a> {
         let told = self.outcome.findings.iter().filter(|f| CODES.contains(&&*f.rule)).count();
         let none = match told {
             0 => "no query pattern in the workload scans its collection, reads far more than it returns or sorts in memory".to_owned(),
-            1 => "no query pattern that comes often lacks an index; one does that was seen in a few operations only".to_owned(),
+            1 => "no frequent query pattern lacks an index; one rare pattern does".to_owned(),
             n => format!(
-                "no query pattern that comes often lacks an index; {n} do that were seen in a few operations only"
+                "no frequent query pattern lacks an index; {n} rare patterns do"
             ),
         };
         self.clean(
             "CK-12",
             &CODES,
-            "query pattern has no index that fits",
-            "query patterns have no index that fits",
+            "query pattern has no suitable index",
+            "query patterns have no suitable index",
             &none,
         )
     }
@@ -478,7 +478,7 @@ impl<'a> View<'a> {
             &codes,
             "shard key breaks a requirement",
             "shard keys break a requirement",
-            "the shard keys have enough values, none dominates, none rises",
+            "the shard keys have enough values, none dominates, and none increases monotonically",
         ))
     }
 
@@ -590,7 +590,7 @@ impl<'a> View<'a> {
             }
         }
         if codes.is_empty() {
-            return vec!["no rule looks at it".to_owned()];
+            return vec!["no rule checks it".to_owned()];
         }
         let mut gaps = Vec::new();
         if !off.is_empty() {

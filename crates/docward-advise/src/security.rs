@@ -65,7 +65,8 @@ fn listed(groups: &[&RuleGroup]) -> Option<Answer> {
     names.dedup();
     (!names.is_empty()).then(|| {
         unknown(format!(
-            "which addresses are admitted by {} is kept elsewhere: look there, or declare the rules with their ranges",
+            "the addresses that {} allow are defined elsewhere: check them there, or declare the \
+             rules with their ranges",
             text::list(&names, 3)
         ))
     })
@@ -75,24 +76,29 @@ impl SelfCheck<'_> {
     fn clauses(&self) -> Vec<Row> {
         vec![
             ("SE-1", "Access control is on", self.access_control("SE-1")),
-            ("SE-2", "The server is reached by the private network only", self.private()),
+            ("SE-2", "The server is reachable only through the private network", self.private()),
             ("SE-3", "No public address is bound to a server", self.public_address()),
             (
                 "SE-4",
-                "The load balancer admits named clients to its port only",
+                "The load balancer allows only named clients, and only to its port",
                 self.balancer_group(),
             ),
             (
                 "SE-5",
-                "MongoDB's group admits named clients and health checks only",
+                "MongoDB's group allows only named clients and health checks",
                 self.mongodb_group(),
             ),
             ("SE-6", "Passwords are strong", self.passwords("SE-6")),
             ("SE-7", "Public links are encrypted", self.encryption("SE-7")),
-            ("SE-8", "Accounts may do no more than their application needs", self.accounts("SE-8")),
+            (
+                "SE-8",
+                "Accounts have only the rights that their application \
+             needs",
+                self.accounts("SE-8"),
+            ),
             (
                 "SE-9",
-                "Nobody logs in without a password, applications not as administrators",
+                "Every login needs a password, and applications do not log in as administrators",
                 self.logins(),
             ),
         ]
@@ -100,8 +106,8 @@ impl SelfCheck<'_> {
 
     fn rows(&self) -> Vec<Row> {
         vec![
-            ("SC-1", "Private, or public through a guarded load balancer only", self.exposure()),
-            ("SC-2", "No network rule admits everyone", self.groups()),
+            ("SC-1", "Private, or public only through a protected load balancer", self.exposure()),
+            ("SC-2", "No network rule allows all addresses", self.groups()),
             ("SC-3", "Access control is on", self.access_control("SC-3")),
             ("SC-4", "Passwords are long and of four kinds of characters", self.passwords("SC-4")),
             (
@@ -187,10 +193,13 @@ impl SelfCheck<'_> {
             }
             _ => unknown(match bound {
                 Some(all) => format!(
-                    "the server listens on {}; whether a public address leads there only the network knows: give --network-rules with public_ip",
+                    "the server listens on {}; whether a public address leads there depends on \
+                     the network: give --network-rules with public_ip",
                     all.join(", ")
                 ),
-                None => "no server said where it listens: audit a running deployment, or give --network-rules with public_ip".to_owned(),
+                None => "it is unknown where the server listens: audit a running deployment, or \
+                 give --network-rules with public_ip"
+                    .to_owned(),
             }),
         }
     }
@@ -203,10 +212,11 @@ impl SelfCheck<'_> {
         let declared = self.network().and_then(|network| network.public_addresses.as_ref());
         match declared {
             Some(addresses) if addresses.is_empty() => {
-                (Verdict::Pass, "the network rules say that none is bound".to_owned())
+                (Verdict::Pass, "the network rules say that no public address is bound".to_owned())
             }
             _ => unknown(
-                "which public addresses are bound only the network knows: give --network-rules with public_ip (`[]` for none)",
+                "the public addresses are unknown: give --network-rules with public_ip (`[]` for \
+                 none)",
             ),
         }
     }
@@ -218,7 +228,7 @@ impl SelfCheck<'_> {
         }
         let Some(network) = self.network() else {
             return unknown(
-                "no rules were given: export them and name the file with --network-rules",
+                "no network rules were given: export them, and name the file with --network-rules",
             );
         };
         if let Some(answer) = unread(network) {
@@ -228,18 +238,25 @@ impl SelfCheck<'_> {
         if groups.is_empty() {
             return match (network.has_load_balancer(), &network.public_addresses) {
                 (true, _) => unknown(
-                    "a load balancer is declared, but no rules in front of it (layer load-balancer)",
+                    "a load balancer is declared, but no rules for it (layer load-balancer)",
                 ),
                 (false, Some(_)) => (Verdict::Pass, "no load balancer is declared".to_owned()),
                 (false, None) => unknown(
-                    "nothing says whether there is a load balancer: declare load_balancer_vip and listener_port, or public_ip = []",
+                    "it is unknown whether there is a load balancer: declare load_balancer_vip \
+                     and listener_port, or public_ip = []",
                 ),
             };
         }
         listed(&groups).unwrap_or_else(|| {
             let rules: usize = groups.iter().map(|group| group.rules.len()).sum();
             let rules = text::plural(rules as u64, "rule");
-            (Verdict::Pass, format!("{rules} looked at: named sources and the listener port only"))
+            (
+                Verdict::Pass,
+                format!(
+                    "{rules} checked: they allow only named sources, and only the \
+             listener port"
+                ),
+            )
         })
     }
 
@@ -254,7 +271,10 @@ impl SelfCheck<'_> {
                     let rules = text::plural(rules as u64, "rule");
                     (
                         Verdict::Pass,
-                        format!("{rules} looked at: named sources and MongoDB's port only"),
+                        format!(
+                            "{rules} checked: they allow only named sources, and only \
+                         MongoDB's port"
+                        ),
                     )
                 },
             ),
@@ -269,17 +289,18 @@ impl SelfCheck<'_> {
         }
         if self.evidence.server.as_ref().and_then(|s| s.start.as_ref()).is_none() {
             return unknown(
-                "no server said whether it asks for passwords: audit a running deployment",
+                "it is unknown whether the server requires a login: audit a running deployment",
             );
         }
         match accounts::clients(self.evidence).filter(|uri| uri.user.is_some()).count() {
             0 => unknown(
-                "the server asks for passwords; which accounts applications use was not seen: give their connection strings with --uri",
+                "the server requires a login; the accounts of the applications are unknown: give \
+                 their connection strings with --client-uri",
             ),
             n => (
                 Verdict::Pass,
                 format!(
-                    "the server asks for passwords, and {} as an administrator",
+                    "the server requires a login, and {} as an administrator",
                     text::verb(n as u64, "client logs in, but not", "clients log in, but none")
                 ),
             ),
@@ -301,12 +322,13 @@ impl SelfCheck<'_> {
         };
         let Some(network) = self.network() else {
             return unknown(format!(
-                "{listening}whether a public address leads there only the network knows: give --network-rules with public_ip"
+                "{listening}whether a public address leads there depends on the network: give \
+                 --network-rules with public_ip"
             ));
         };
         if network.public_addresses.is_none() {
             return unknown(format!(
-                "{listening}the network rules do not say public_ip (`[]` for none)"
+                "{listening}the network rules have no public_ip (`[]` for none)"
             ));
         }
         if let Some(answer) = unread(network) {
@@ -315,13 +337,13 @@ impl SelfCheck<'_> {
         if !network.has_load_balancer() {
             return (
                 Verdict::Pass,
-                "no public address is bound and no load balancer declared".to_owned(),
+                "no public address is bound, and no load balancer is declared".to_owned(),
             );
         }
         let groups: Vec<_> = network::declared(network, Layer::LoadBalancer).collect();
         if groups.is_empty() {
             return unknown(
-                "a load balancer is declared, but no rules in front of it (layer load-balancer)",
+                "a load balancer is declared, but no rules for it (layer load-balancer)",
             );
         }
         if let Some(answer) = listed(&groups) {
@@ -329,7 +351,7 @@ impl SelfCheck<'_> {
         }
         (
             Verdict::Pass,
-            "no public address is bound, and the load balancer admits named sources only"
+            "no public address is bound, and the load balancer allows only named sources"
                 .to_owned(),
         )
     }
@@ -350,7 +372,7 @@ impl SelfCheck<'_> {
             .collect();
         if balancer.is_empty() && self.network().is_some_and(Network::has_load_balancer) {
             return unknown(
-                "a load balancer is declared, but no rules in front of it (layer load-balancer)",
+                "a load balancer is declared, but no rules for it (layer load-balancer)",
             );
         }
         if let Some(answer) = listed(&balancer) {
@@ -361,7 +383,7 @@ impl SelfCheck<'_> {
         (
             Verdict::Pass,
             format!(
-                "{} in {} looked at, none admits everyone",
+                "{} in {} checked, none allows all addresses",
                 text::plural(rules as u64, "rule"),
                 text::plural(judged.len() as u64, "group")
             ),
@@ -372,13 +394,14 @@ impl SelfCheck<'_> {
     fn groups_of_mongodb(&self) -> Result<Vec<&RuleGroup>, Answer> {
         let Some(network) = self.network() else {
             return Err(unknown(
-                "no rules were given: export them and name the file with --network-rules",
+                "no network rules were given: export them, and name the file with --network-rules",
             ));
         };
         let doubtful: Vec<String> = network::doubtful(network).map(network::group_text).collect();
         if !doubtful.is_empty() {
             return Err(unknown(format!(
-                "everyone is admitted by {}, of which nobody said whether it stands in front of MongoDB: name it under layers",
+                "{} allows all addresses, and it is unknown whether it protects MongoDB: name it \
+                 under layers",
                 text::phrases(&doubtful, 3)
             )));
         }
@@ -387,7 +410,7 @@ impl SelfCheck<'_> {
             .collect();
         if groups.is_empty() {
             return Err(unknown(
-                "none of the groups is known to stand in front of MongoDB: name it under layers",
+                "it is unknown which group protects MongoDB: name it under layers",
             ));
         }
         match unread(network).or_else(|| listed(&groups)) {
@@ -403,7 +426,7 @@ impl SelfCheck<'_> {
         }
         match self.evidence.server.as_ref().and_then(|s| s.start.as_ref()) {
             Some(_) => (Verdict::Pass, "the server was started with access control".to_owned()),
-            None => unknown("no server said how it was started: audit a running deployment"),
+            None => unknown("it is unknown how the server was started: audit a running deployment"),
         }
     }
 
@@ -420,14 +443,15 @@ impl SelfCheck<'_> {
             .filter(|u| matches!(u.password, Password::Placeholder | Password::Unfilled))
             .count() as u64;
         match (judged, others) {
-            (0, 0) => {
-                unknown("no password was seen: give the connection strings of clients with --uri")
-            }
+            (0, 0) => unknown(
+                "no password was seen: give the connection strings of clients with \
+                 --client-uri",
+            ),
             (0, n) => unknown(format!(
-                "only {} in the connection strings, no password",
+                "the connection strings have {} and no passwords",
                 text::plural(n, "placeholder")
             )),
-            (n, _) => (Verdict::Pass, format!("{} looked at", text::plural(n, "password"))),
+            (n, _) => (Verdict::Pass, format!("{} checked", text::plural(n, "password"))),
         }
     }
 
@@ -439,12 +463,13 @@ impl SelfCheck<'_> {
         let server = self.evidence.server.as_ref();
         let Some(users) = server.and_then(|s| s.users.as_ref()) else {
             return unknown(
-                "no accounts were seen: audit a running deployment as a user who may see them (viewUser)",
+                "no accounts were seen: audit a running deployment with an account that has the \
+                 privilege viewUser",
             );
         };
         let open = self.view.outcome.findings.iter().any(|f| f.rule == "S001");
         if open || server.and_then(|s| s.start.as_ref()).is_some_and(|s| !s.authorization) {
-            return unknown("roles bind nobody while access control is off");
+            return unknown("roles have no effect while access control is off");
         }
         let works = |u: &&User| accounts::business_database(self.evidence, u).is_some();
         let mut roles: Vec<String> = users
@@ -456,16 +481,16 @@ impl SelfCheck<'_> {
         roles.dedup();
         if !roles.is_empty() {
             return unknown(format!(
-                "what these roles allow was not read: {}",
+                "the privileges of these roles were not read: {}",
                 text::list(&roles, 3)
             ));
         }
         match users.iter().filter(works).count() {
-            0 => unknown("no account works on a business database, so there is none to judge"),
+            0 => unknown("no account uses a business database, so there is none to check"),
             n => (
                 Verdict::Pass,
                 format!(
-                    "{} looked at; on business databases {}, without further rights",
+                    "{} checked; on business databases {}, without further rights",
                     text::plural(users.len() as u64, "account"),
                     text::verb(n as u64, "works", "work")
                 ),
@@ -481,15 +506,26 @@ impl SelfCheck<'_> {
         let start = self.evidence.server.as_ref().and_then(|s| s.start.as_ref());
         let mode = start.and_then(|s| s.tls_mode.as_deref());
         if let Some(mode @ ("requireTLS" | "requireSSL")) = mode {
-            return (Verdict::Pass, format!("the server takes connections with TLS only ({mode})"));
+            return (
+                Verdict::Pass,
+                format!(
+                    "the server accepts only connections with TLS \
+             ({mode})"
+                ),
+            );
         }
         let has_load_balancer = self.network().is_some_and(Network::has_load_balancer);
         if self.exposure().0 == Verdict::Pass && !has_load_balancer {
             return (Verdict::Pass, "access is not public".to_owned());
         }
         unknown(match mode {
-            Some(mode) => format!("net.tls.mode {mode} also takes connections without TLS, and whether access is public is not known or so declared"),
-            None => "whether access is public, and whether the server takes connections without TLS, was not seen: audit a running deployment, with --network-rules".to_owned(),
+            Some(mode) => format!(
+                "net.tls.mode {mode} also accepts connections without TLS, and \
+             access is public or may be public"
+            ),
+            None => "it is unknown whether access is public, and whether the server accepts \
+             connections without TLS: audit a running deployment with --network-rules"
+                .to_owned(),
         })
     }
 
@@ -498,12 +534,13 @@ impl SelfCheck<'_> {
         let files = self.evidence.code.as_ref().map_or(0, |code| code.files);
         if files == 0 {
             return unknown(
-                "no code was read: give sources, settings and .env files with --code, or run `docward lint`",
+                "no code was read: give source code, settings and .env files with --code, or run \
+                 `docward lint`",
             );
         }
         self.ruled("SC-7", &["S020"]).unwrap_or_else(|| {
             let files = text::plural(files, "file");
-            (Verdict::Pass, format!("{files} of code and settings looked at, no password in them"))
+            (Verdict::Pass, format!("{files} of code and settings checked, no password found"))
         })
     }
 }

@@ -34,7 +34,7 @@ impl fmt::Display for AmountFault {
             Self::Negative => "must not be negative",
             Self::Zero => "must be more than 0",
             Self::TooLarge => "must not be more than 1,000,000,000,000",
-            Self::TooFine => "has more than six digits behind the point",
+            Self::TooFine => "has more than six decimal places",
         })
     }
 }

@@ -149,10 +149,10 @@ fn choose_standalone(input: &ChooseInput) -> Choice {
     Choice {
         // Clients of a standalone server keep one pool, like those of a replica set.
         method: Method::ReplicaSet,
-        how: "the address of the one server",
+        how: "the address of the server",
         reasons: vec![Reason::new(
             "CM-0.2",
-            "a standalone server has one address and no failover: there is nothing to choose",
+            "a standalone server has one address and no failover, so there is nothing to choose",
         )],
         runner_up: None,
         comparison: Vec::new(),
@@ -166,13 +166,10 @@ fn choose_standalone(input: &ChooseInput) -> Choice {
 fn choose_replica_set(input: &ChooseInput) -> Choice {
     let mut reasons = vec![Reason::new(
         "CM-0.2",
-        "a replica set is reached by a list of its members with replicaSet; the members seldom change, so \
-         finding them in DNS gains little",
+        "clients of a replica set use a list of its members with replicaSet; members seldom \
+         change, so DNS records gain little",
     )];
-    reasons.push(Reason::new(
-        "CM-2.2",
-        "a load balancer in front of a replica set would hide which member is the primary",
-    ));
+    reasons.push(Reason::new("CM-2.2", "a load balancer would hide which member is the primary"));
     Choice {
         method: Method::ReplicaSet,
         how: Method::ReplicaSet.text(),
@@ -180,14 +177,14 @@ fn choose_replica_set(input: &ChooseInput) -> Choice {
         runner_up: srv_fault(input).is_none().then(|| {
             (
                 Method::Srv,
-                vec![Reason::new("CM-0.2", "SRV works too, where the provider has records")],
+                vec![Reason::new("CM-0.2", "SRV also works if the provider has DNS records")],
             )
         }),
         comparison: compare_for_set(),
         preconditions: vec![Reason::new(
             "CN-01.3",
-            "the name of the replica set must be known, and every member reachable by the name it has in \
-             the set's configuration",
+            "clients must know the name of the replica set, and reach every member by its name in \
+             the configuration of the set",
         )],
         warnings: budget_warning(input, Method::ReplicaSet).into_iter().collect(),
         uri: uri_form(Method::ReplicaSet, input.members),
@@ -207,7 +204,7 @@ fn srv_fault(input: &ChooseInput) -> Option<Reason> {
     Some(Reason::new(
         "CM-1.3",
         format!(
-            "driver too old: {old} does not understand mongodb+srv, which came with {}",
+            "driver too old: {old} does not support mongodb+srv, which needs {}",
             old.language.srv_since()
         ),
     ))
@@ -261,8 +258,8 @@ fn few_clients(input: &ChooseInput, routers: u64) -> Option<Reason> {
     Some(Reason::new(
         "CM-2.4",
         format!(
-            "{} are few for {} mongos behind a balancer that hashes them (fewer than {} for each): some \
-             mongos get most of the traffic",
+            "{} are too few for {} mongos behind a balancer that hashes addresses (fewer than {} \
+             per mongos): some mongos get most of the traffic",
             if clients == 1 {
                 "1 client address".to_owned()
             } else {
@@ -280,20 +277,21 @@ fn against(method: Method, input: &ChooseInput, few: Option<&Reason>) -> Vec<(We
         Method::Srv => {
             out.extend(srv_fault(input).map(|fault| (Weight::Impossible, fault)));
             if input.precise_control {
-                let why = "traffic is to be steered, and with SRV the driver alone decides";
+                let why = "the application must direct traffic, but with SRV the driver decides";
                 out.push((Weight::Wish, Reason::new("CM-3.3", why)));
             }
         }
         Method::LoadBalancer => {
             out.extend(few.map(|reason| (Weight::Skew, reason.clone())));
             if input.precise_control {
-                let why = "traffic is to be steered, and the balancer hashes addresses";
+                let why = "the application must direct traffic, but the balancer hashes addresses";
                 out.push((Weight::Wish, Reason::new("CM-3.3", why)));
             }
         }
         Method::AllRouters => {
             if input.routers_change_often {
-                let why = "mongos come and go often, and a list in the string is wrong after every change";
+                let why = "mongos change often, and every change makes the list in the connection \
+                 string wrong";
                 out.push((Weight::Change, Reason::new("CM-3.4", why)));
             }
         }
@@ -340,7 +338,7 @@ fn budget_warning(input: &ChooseInput, method: Method) -> Option<Reason> {
     Some(Reason::new(
         "CN-03.1",
         format!(
-            "with {} {} × a pool of {}{times} = {} connections break the 80 % of {}",
+            "with {} {} × a pool of {}{times} = {} connections exceed 80 % of {}",
             method.text(),
             text::plural(part.clients, "client"),
             text::count(part.pool),
@@ -355,25 +353,32 @@ fn for_method(method: Method, input: &ChooseInput, few: bool) -> Reason {
     match method {
         Method::Srv if input.routers_change_often => Reason::new(
             "CM-1.5",
-            "with SRV drivers find new mongos in DNS, typically within 60 s, and no string changes",
+            "with SRV, drivers find new mongos in DNS, typically within 60 s, and connection \
+             strings stay the same",
         ),
         Method::Srv if few => Reason::new(
             "CM-CMP.4",
-            "with SRV each client spreads its connections over all mongos, however few clients there are",
+            "with SRV, each client distributes its connections over all mongos, even if there are \
+             few clients",
         ),
         Method::Srv => Reason::new(
             "CM-0.1",
-            "SRV is the first choice: drivers find the mongos by themselves and balance over them",
+            "SRV is the first choice: drivers find the mongos in DNS and balance over them",
         ),
         Method::LoadBalancer => Reason::new(
             "CM-0.1",
-            "behind a load balancer one address hides the mongos, and clients keep one pool",
+            "a load balancer has one address for all mongos, and clients keep one pool",
         ),
         Method::AllRouters => Reason::new(
             "CM-3.3",
-            "with all mongos listed each client spreads its connections over them and traffic can be steered",
+            "with a list of all mongos, each client distributes its connections over them, and \
+             the application can direct traffic",
         ),
-        Method::ReplicaSet => Reason::new("CM-0.2", "the members are listed with replicaSet"),
+        Method::ReplicaSet => Reason::new(
+            "CM-0.2",
+            "the connection string lists the members, \
+         with replicaSet",
+        ),
     }
 }
 
@@ -382,9 +387,7 @@ fn preconditions(method: Method, input: &ChooseInput) -> Vec<Reason> {
         Method::Srv => {
             let mut out = vec![Reason::new(
                 "CM-1.3",
-                format!(
-                    "the server is {SRV_SERVER} or later and SRV is switched on at the provider"
-                ),
+                format!("the server is {SRV_SERVER} or later, and SRV is enabled at the provider"),
             )];
             let drivers: Vec<String> = input
                 .drivers
@@ -396,31 +399,33 @@ fn preconditions(method: Method, input: &ChooseInput) -> Vec<Reason> {
             out.push(Reason::new(
                 "CM-1.3",
                 if drivers.is_empty() {
-                    "every driver understands mongodb+srv (python and java from 3.6 on, node from 3.0, go and \
-                     rust from 1.0)"
+                    "every driver supports mongodb+srv (python and java since 3.6, node since \
+                     3.0, go and rust since 1.0)"
                         .to_owned()
                 } else {
-                    format!("every driver understands mongodb+srv: {}", drivers.join(", "))
+                    format!("every driver supports mongodb+srv: {}", drivers.join(", "))
                 },
             ));
             out.push(Reason::new(
                 "GC-51",
-                "SRV turns TLS on: the servers must offer it, or the string say tls=false",
+                "SRV turns TLS on: the servers must support it, or the connection string must \
+                 contain tls=false",
             ));
             out
         }
         Method::LoadBalancer => vec![Reason::new(
             "CM-2.1",
-            "the balancer keeps an address on one mongos, so that cursors and transactions find their way",
+            "the balancer keeps each address on one mongos, because cursors and transactions need \
+             it",
         )],
         Method::AllRouters => vec![
             Reason::new(
                 "CM-3.2",
-                "addresses of the single mongos must be switched on at the provider first",
+                "the addresses of individual mongos must first be enabled at the provider",
             ),
             Reason::new(
                 "CM-3.4",
-                "whoever adds or removes a mongos must update every string at once",
+                "every connection string must be updated as soon as a mongos is added or removed",
             ),
         ],
         Method::ReplicaSet => Vec::new(),
@@ -435,14 +440,14 @@ fn unknowns(input: &ChooseInput, winner: Method) -> Vec<Reason> {
     if winner == Method::Srv && unknown_driver {
         out.push(Reason::new(
             "CM-1.3",
-            "versions of drivers are not known (--driver LANG@VERSION, --lock FILE)",
+            "the driver versions are unknown (--driver LANG@VERSION, --lock FILE)",
         ));
     }
     if input.client_ips.is_none() && winner == Method::LoadBalancer {
         out.push(Reason::new(
             "CM-2.4",
-            "the number of client addresses is not known (--client-ips): with few of them a balancer loads the \
-             mongos unevenly",
+            "the number of client addresses is unknown (--client-ips): with few addresses, a \
+             balancer loads the mongos unevenly",
         ));
     }
     if input.budget.is_none() {

@@ -145,9 +145,9 @@ impl fmt::Display for DriverFault {
         match self {
             Self::Language(word) => {
                 let names: Vec<&str> = Language::ALL.iter().map(|l| l.name()).collect();
-                write!(f, "no driver for `{word}` is known; there are {}", names.join(", "))
+                write!(f, "unknown driver `{word}`; Docward knows {}", names.join(", "))
             }
-            Self::Version(word) => write!(f, "`{word}` is no version; write it like python@3.4"),
+            Self::Version(word) => write!(f, "`{word}` is not a version; write it like python@3.4"),
         }
     }
 }

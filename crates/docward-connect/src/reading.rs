@@ -21,33 +21,33 @@ pub fn read_preference(class: Option<ServiceClass>, stale_ms: Option<u64>) -> Re
     let advice = |mode, clause, why| ReadAdvice { mode, clause, why, asks: false };
     match (class, stale_ms) {
         (Some(ServiceClass::Core), _) => {
-            advice("primary", "RP-1", "core business reads what it has just written")
+            advice("primary", "RP-1", "core services must read their own writes")
         }
         // If the class reads from secondaries but the service requires current reads, the service
         // decides.
         (Some(_), Some(0)) => {
-            advice("primary", "RP-7", "it is declared that what it reads must be current")
+            advice("primary", "RP-7", "the service declares that its reads must be current")
         }
         (Some(ServiceClass::General), _) => advice(
             "primaryPreferred",
             "RP-2",
-            "an ordinary service reads the primary, and a secondary while there is none",
+            "general services read the primary, and a secondary if there is no primary",
         ),
         (Some(ServiceClass::Report), _) => {
-            advice("secondary", "RP-3", "reports stay away from the primary and may lag behind")
+            advice("secondary", "RP-3", "reports must not load the primary and accept old data")
         }
         (Some(ServiceClass::ReadHeavy), _) => advice(
             "secondaryPreferred",
             "RP-4",
-            "many reads that may be a little old are taken off the primary",
+            "read-heavy services that accept slightly old data should not load the primary",
         ),
         (Some(ServiceClass::Regional), _) => {
-            advice("nearest", "RP-5", "users in several regions read the member nearest to them")
+            advice("nearest", "RP-5", "users in several regions read the nearest member")
         }
         (None, _) => ReadAdvice {
             mode: "primary",
             clause: "GC-10",
-            why: "the class of the service is not known: is what it reads allowed to be old?",
+            why: "the class of the service is unknown: does it accept old data?",
             asks: true,
         },
     }

@@ -124,7 +124,7 @@ pub fn scenarios(
         let what = format!("{} mongos", text::count(routers));
         rows.push(row(format!("{what}, pools unchanged"), &scaled, &fixed(services, &today)));
         if today.services.iter().any(|part| part.source == Pool::Formula) {
-            rows.push(row(format!("{what}, pools from demand again"), &scaled, services));
+            rows.push(row(format!("{what}, pools computed from demand"), &scaled, services));
         }
     }
     for &more in more_apps {
@@ -190,7 +190,8 @@ fn advice(
                         advise(
                             "CN-03.3",
                             format!(
-                                "that is less than the {} connections an instance needs: requests would queue",
+                                "that is less than the {} connections that an instance needs, so \
+                                 requests would wait",
                                 text::count(part.base.unwrap_or(0))
                             ),
                         );
@@ -208,16 +209,14 @@ fn advice(
         }
         advise(
             "CN-02.3",
-            "put a pooling proxy between applications and database: its pool counts, theirs do not"
+            "put a pooling proxy between the applications and the database; then only the pool of \
+             the proxy counts"
                 .to_owned(),
         );
         let needed = limit_needed(deployment, today);
         advise(
             "CN-03.1",
-            format!(
-                "or take an instance that accepts at least {} connections",
-                text::count(needed)
-            ),
+            format!("or use a server that accepts at least {} connections", text::count(needed)),
         );
     } else {
         let room = fitting_clients(deployment, services, today);
@@ -257,11 +256,15 @@ fn smaller_pool(part: &ServicePlan) -> String {
     let name = &part.name;
     let fair = match part.fair {
         0 => None,
-        fair => Some(format!("{} (all services give up the same part)", text::count(fair))),
+        fair => Some(format!(
+            "{} (all services reduce their pools by the same \
+         fraction)",
+            text::count(fair)
+        )),
     };
     let cap = match part.cap {
         0 => None,
-        cap => Some(format!("at most {} while the others stay", text::count(cap))),
+        cap => Some(format!("at most {} if the other services stay the same", text::count(cap))),
     };
     match (fair, cap) {
         (Some(fair), Some(cap)) => format!("{name}: set maxPoolSize to {fair}, or to {cap}"),
@@ -277,13 +280,13 @@ fn in_time(when: &str, cap: u64, then: &Plan) -> String {
         cap => format!("lower maxPoolSize to {}", text::count(cap)),
     };
     format!(
-        "{when}, {what}; with the pools of today {} would be {}",
+        "{when}, {what}; with today's pools, {} would be {}",
         then.counted_text(),
         share_text(then.share)
     )
 }
 
-const NO_POOL_FITS: &str = "even one connection for each client breaks the budget";
+const NO_POOL_FITS: &str = "even one connection per client exceeds the budget";
 
 fn deployment_pools(deployment: &Deployment) -> u64 {
     if deployment.method.has_pool_per_router() { deployment.routers.max(1) } else { 1 }
@@ -307,10 +310,10 @@ fn other_methods(
     advise(
         "PF-1",
         format!(
-            "behind a load balancer clients keep one pool: {} connections, {} of the limit{}",
+            "behind a load balancer, clients keep one pool: {} connections, {} of the limit{}",
             text::count(lb.total),
             share_text(lb.share),
-            if lb.verdict == Verdict::Fits { "" } else { ", too many still" }
+            if lb.verdict == Verdict::Fits { "" } else { ", still too many" }
         ),
     );
     let fewer = (1..deployment.routers).rev().take(4096).find(|&routers| {

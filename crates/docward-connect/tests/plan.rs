@@ -41,7 +41,7 @@ fn pf_5_the_demand_is_split_over_the_pools() {
     let srv = one(Method::Srv, 8, 3000, with_load(20, "1000", "20"));
     assert_eq!((srv.services[0].pool, srv.services[0].min_pool, srv.total), (4, 4, 640));
     let note = srv.warnings.iter().find(|w| w.clause == "PP-1").unwrap();
-    assert_eq!(note.gravity, Gravity::Note, "the formula wins over the usual range (GC-09)");
+    assert_eq!(note.gravity, Gravity::Note, "it follows from the demand (GC-09)");
 }
 
 #[test]

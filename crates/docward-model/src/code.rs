@@ -582,6 +582,8 @@ pub enum Change {
     Text,
     /// Something of unknown type is added.
     Value,
+    /// A whole list or map is written back after elements of it changed.
+    List,
     /// The whole document is written back.
     Document,
 }

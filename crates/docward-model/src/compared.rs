@@ -203,6 +203,7 @@ mod tests {
             examples: Vec::new(),
             fix: None,
             locations: Vec::new(),
+            paths: Vec::new(),
             excerpt: None,
             edits: Vec::new(),
             uri: Vec::new(),

@@ -1,6 +1,10 @@
 //! Findings of rules. A finding without message, reason, advice and sample size does not compile.
 
-use std::{borrow::Cow, collections::BTreeMap, fmt};
+use std::{
+    borrow::Cow,
+    collections::{BTreeMap, BTreeSet},
+    fmt,
+};
 
 use crate::{Action, FieldChange, FieldPath, Fix, Namespace, Safety, Seen, Step, UriChange};
 
@@ -164,6 +168,14 @@ impl Subject {
             Self::Deployment => None,
             Self::Database(database) => Some(database.clone()),
             Self::Collection(ns) | Self::Field(ns, _) | Self::Index(ns, _) => Some(ns.to_string()),
+        }
+    }
+
+    /// The collection that the finding is about or in.
+    pub fn collection(&self) -> Option<&Namespace> {
+        match self {
+            Self::Deployment | Self::Database(_) => None,
+            Self::Collection(ns) | Self::Field(ns, _) | Self::Index(ns, _) => Some(ns),
         }
     }
 
@@ -453,6 +465,8 @@ pub struct Draft {
     pub location: Option<Location>,
     /// Further places that this finding covers.
     pub locations: Vec<Location>,
+    /// The fields that this finding covers, if its subject is not a single one.
+    pub paths: Vec<FieldPath>,
     /// Changes of text files that fix it.
     pub edits: Vec<Edit>,
     /// How the connection string must change.
@@ -490,6 +504,7 @@ impl Draft {
             key: String::new(),
             location: None,
             locations: Vec::new(),
+            paths: Vec::new(),
             edits: Vec::new(),
             uri: Vec::new(),
             changes: Vec::new(),
@@ -612,6 +627,14 @@ impl Draft {
         self
     }
 
+    /// Sets the fields that the finding covers, in the order of their paths, each once.
+    #[must_use]
+    pub fn paths(mut self, paths: impl IntoIterator<Item = FieldPath>) -> Self {
+        let paths: BTreeSet<FieldPath> = paths.into_iter().collect();
+        self.paths = paths.into_iter().collect();
+        self
+    }
+
     /// Adds further places that the finding covers. The primary place is not repeated.
     #[must_use]
     pub fn locations(mut self, locations: impl IntoIterator<Item = Location>) -> Self {
@@ -662,6 +685,8 @@ pub struct Finding {
     pub location: Option<Location>,
     /// Further places that the finding covers; the primary one is not repeated.
     pub locations: Vec<Location>,
+    /// The fields that the finding covers, if its subject is not a single one.
+    pub paths: Vec<FieldPath>,
     /// The line at the primary place, if the file is available.
     pub excerpt: Option<Excerpt>,
     /// The message: what is wrong.

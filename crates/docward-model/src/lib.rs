@@ -42,6 +42,7 @@ mod workload;
 
 pub use bson_type::{BsonType, TypeCounts};
 pub use checked::{Checked, CheckedBreach, CheckedId};
+pub use client_options::is_development_host;
 pub use client_uri::{
     ClientOption, ClientSite, ClientUri, Driver, NoteKind, OptionValue, Password, Purpose,
     UriChange, UriNote, UriPlaces,

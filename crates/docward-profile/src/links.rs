@@ -19,7 +19,7 @@ use docward_model::{
 };
 use serde::{Deserialize, Serialize};
 
-use crate::{hash, histogram::Histogram};
+use crate::hash;
 
 /// The number of ids kept: those with the smallest hashes.
 const IDS: usize = 65_536;
@@ -90,8 +90,9 @@ pub(crate) struct RefField {
     /// The number of documents with at least one value.
     pub(crate) holders: u64,
     pub(crate) distinct: f64,
-    /// A lower bound of the share of the most frequent value.
-    pub(crate) top_share: f64,
+    /// How often each value occurs: the number of children for each parent.
+    #[serde(default)]
+    pub(crate) children: Distribution,
     /// Sampled distinct values with their counts, the most frequent ones first.
     pub(crate) values: Vec<(u64, u32)>,
     /// The values that occurred more than once in randomly drawn documents, the most frequent ones
@@ -299,7 +300,7 @@ pub fn relate(
 /// looked up.
 fn with_counts_of(field: &RefField, reference: Reference) -> Reference {
     Reference {
-        children_per_parent: children(field),
+        children_per_parent: field.children.clone(),
         parents: field.distinct,
         parents_per_child: field.count as f64 / field.holders.max(1) as f64,
         ..reference
@@ -363,7 +364,7 @@ fn candidate(
             from_type: field.kind,
             to_type,
             needs_conversion,
-            children_per_parent: children(field),
+            children_per_parent: field.children.clone(),
             parents: field.distinct,
             parents_per_child: field.count as f64 / field.holders.max(1) as f64,
             looked_up: false,
@@ -413,26 +414,13 @@ fn by_key(
                 from_type: field.kind,
                 to_type: key.kind,
                 needs_conversion: false,
-                children_per_parent: children(field),
+                children_per_parent: field.children.clone(),
                 parents: field.distinct,
                 parents_per_child: field.count as f64 / field.holders.max(1) as f64,
                 looked_up: false,
             },
         ))
     })
-}
-
-/// The distribution of references per referenced value.
-fn children(field: &RefField) -> Distribution {
-    let mut children = Histogram::default();
-    for &(_, n) in &field.values {
-        children.add(u64::from(n));
-    }
-    let mut children = children.finish();
-    // The sample may have missed the parent with the most children. The lower bound of its share is
-    // known separately.
-    children.max = children.max.max((field.top_share * field.count as f64).round() as u64);
-    children
 }
 
 /// How many of the sampled values exist as ids, and how many could be checked.

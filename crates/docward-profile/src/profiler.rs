@@ -774,6 +774,9 @@ fn scalar(
 ) {
     if value_hash < place.stats.sketch.theta() {
         if place.stats.sketch.add(value_hash) == Added::New {
+            if tag == 0x07 && !place.is_own_id && place.depth <= 2 {
+                place.stats.widen();
+            }
             place.stats.remember(value_hash, bytes, || shorten(text()));
         }
         if (place.id_like || tag == 0x07) && !place.is_own_id {

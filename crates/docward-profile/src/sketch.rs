@@ -161,7 +161,21 @@ impl Sketch {
         }
     }
 
+    /// The number of values that the union of two tables keeps: a table that has all values fits
+    /// any size, otherwise only the smaller size is valid for both.
+    fn agreed(&self, other: &Self) -> u32 {
+        match (self.is_exact(), other.is_exact()) {
+            (true, true) => self.k.max(other.k),
+            (true, false) => other.k,
+            (false, true) => self.k,
+            (false, false) => self.k.min(other.k),
+        }
+    }
+
     pub(crate) fn merge(&mut self, other: &Self) {
+        let k = self.agreed(other);
+        self.shrink(k);
+        self.k = k;
         if other.theta < self.theta {
             self.theta = other.theta;
             if !self.slots.is_empty() {
@@ -172,6 +186,13 @@ impl Sketch {
             if slot.hash != 0 && slot.hash < self.theta {
                 self.insert(slot.hash, slot.count);
             }
+        }
+    }
+
+    /// Keeps at most `k` values from now on, unless it has lost values already.
+    pub(crate) fn widen(&mut self, k: u32) {
+        if self.is_exact() {
+            self.k = self.k.max(k);
         }
     }
 

@@ -3,7 +3,10 @@
 use docward_model::{BlobKind, BsonType, Distribution, TextClass};
 use serde::{Deserialize, Serialize};
 
-use crate::{histogram::Histogram, sketch::Sketch, tally::Tally, text, values::OBJECT_ID_DIGITS};
+use crate::{
+    histogram::Histogram, sketch::Sketch, tally::Tally, text, tree::SAMPLE_IDS,
+    values::OBJECT_ID_DIGITS,
+};
 
 /// The maximum number of values that are recorded individually per field.
 pub(crate) const ENUMERATION: usize = 64;
@@ -44,6 +47,9 @@ pub(crate) struct Stats {
     pub(crate) values: Option<Vec<(u64, String)>>,
     /// The maximum number of these values.
     most_values: u8,
+    /// The maximum number of distinct identifiers kept.
+    #[serde(default)]
+    most_ids: u32,
     /// The values with the smallest hashes.
     pub(crate) examples: Vec<(u64, String)>,
 }
@@ -184,6 +190,7 @@ impl Stats {
             blobs: None,
             values: Some(Vec::new()),
             most_values: ENUMERATION as u8,
+            most_ids: SAMPLE_IDS,
             examples: Vec::new(),
         }
     }
@@ -266,7 +273,12 @@ impl Stats {
     /// Keeps fewer values from now on: in a collection with very many places each has a smaller
     /// share.
     pub(crate) fn shrink(&mut self, k: u32, values: usize) {
+        self.most_ids = self.most_ids.min(k);
         self.sketch.shrink(k);
+        self.shrink_values(values);
+    }
+
+    fn shrink_values(&mut self, values: usize) {
         self.most_values = self.most_values.min(values as u8);
         let most = self.most_cases();
         if let Some(cases) = &mut self.cases {
@@ -276,6 +288,13 @@ impl Stats {
         if self.values.as_ref().is_some_and(|kept| kept.len() > values) {
             self.values = None;
         }
+    }
+
+    /// Keeps as many values as for an identifier: an ObjectId refers to a document, whatever the
+    /// name of its field.
+    #[cold]
+    pub(crate) fn widen(&mut self) {
+        self.sketch.widen(self.most_ids);
     }
 
     /// The maximum number of spellings of an identifier to compare: fewer at greater depth, and if
@@ -314,8 +333,8 @@ impl Stats {
         self.kinds.merge(&other.kinds);
         self.lengths.merge(&other.lengths);
         self.bytes += other.bytes;
-        // Only the smaller of two sample sizes is valid for both.
-        self.shrink(other.sketch.k(), usize::from(other.most_values));
+        self.shrink_values(usize::from(other.most_values));
+        self.most_ids = self.most_ids.min(other.most_ids);
         self.sketch.merge(&other.sketch);
         for (mine, theirs) in [(&mut self.ints, other.ints), (&mut self.dates, other.dates)] {
             *mine = (mine.0.min(theirs.0), mine.1.max(theirs.1));

@@ -20,10 +20,13 @@ pub(crate) const MAX_NODES: usize = 8192;
 /// The number of distinct values kept per place: near the root, and deeper.
 const SAMPLE_SHALLOW: u32 = 256;
 const SAMPLE_DEEP: u32 = 64;
+/// The number kept for identifiers, whose counts are the numbers of children for each parent.
+pub(crate) const SAMPLE_IDS: u32 = 16_384;
 /// From this number of places on, each keeps at most these numbers of distinct values and listed
 /// values. The total then stays within about 30 MB. The limits depend only on the final number of
 /// places.
-const SHARES: [(usize, u32, usize); 2] = [(4096, 16, 8), (1024, 64, 16)];
+const SHARES: [(usize, u32, usize); 3] =
+    [(4096, 16, 8), (1024, 64, 16), (128, 1024, u8::MAX as usize)];
 /// An object with this many different keys is checked for data used as keys.
 const FOLD_FORMED: usize = 64;
 const FOLD_SPARSE: usize = 1024;
@@ -325,7 +328,8 @@ impl Tree {
         }
         let up = &self.nodes[parent as usize];
         let depth = if up.kind == Kind::Root { 0 } else { up.depth + 1 };
-        let k = if depth <= 2 { SAMPLE_SHALLOW } else { SAMPLE_DEEP };
+        let own_id = parent == ROOT && key == b"_id";
+        let k = sample(depth, is_id_like(key) && !own_id);
         let id = self.nodes.len() as NodeId;
         self.push(Node::new(key, key_hash, parent, Kind::Named, depth, at, k));
         self.nodes[parent as usize].children.push(id);
@@ -368,8 +372,8 @@ impl Tree {
         // An array and its element objects are one level together; an array directly in an array is
         // another level (ALG-1). `depth` is that of values here, so objects below add theirs.
         let depth = up.depth + u32::from(up.kind == Kind::Element);
-        let k = if depth <= 2 { SAMPLE_SHALLOW } else { SAMPLE_DEEP };
         let id_like = up.id_like;
+        let k = sample(depth, id_like);
         let id = self.nodes.len() as NodeId;
         self.push(Node::new(b"", 0, array, Kind::Element, depth, at, k));
         self.nodes[id as usize].id_like = id_like;
@@ -623,6 +627,15 @@ impl Node {
             alias: NONE,
             stats: Stats::new(k),
         }
+    }
+}
+
+/// The number of distinct values to keep at a place.
+fn sample(depth: u32, is_id: bool) -> u32 {
+    match depth {
+        0..=2 if is_id => SAMPLE_IDS,
+        0..=2 => SAMPLE_SHALLOW,
+        _ => SAMPLE_DEEP,
     }
 }
 

@@ -27,7 +27,8 @@ const GLANCE: Duration = Duration::from_millis(100);
 pub enum Trouble {
     /// The connection string cannot be used.
     #[error(
-        "the connection string is not valid: {0}; see https://www.mongodb.com/docs/manual/reference/connection-string/"
+        "the connection string is invalid: {0}; see \
+         https://www.mongodb.com/docs/manual/reference/connection-string/"
     )]
     BadUri(String),
     /// No server answered.
@@ -42,7 +43,7 @@ pub enum Trouble {
     #[error("{0} does not exist; check --namespace, or create the collection first")]
     NoCollection(Namespace),
     /// A collection of this kind cannot have a validator.
-    #[error("{namespace} is {what}, which can have no validator: {why}")]
+    #[error("{namespace} is {what}, which cannot have a validator: {why}")]
     NoValidator {
         /// The collection.
         namespace: Namespace,
@@ -58,7 +59,7 @@ pub enum Trouble {
     #[error("stopped before the end")]
     Ended,
     /// The scratch database already exists.
-    #[error("the database {0} exists already, and is not touched; run again for another name")]
+    #[error("the database {0} exists already and was not changed; run again to use another name")]
     DatabaseExists(String),
     /// A command failed.
     #[error("{what} failed{}: {why}", code.map(|code| format!(" (code {code})")).unwrap_or_default())]
@@ -103,7 +104,8 @@ impl Operator {
     /// Connects and waits for a first response of the primary.
     pub fn connect(uri: &str) -> Result<Self, Trouble> {
         if is_unescaped(uri) {
-            let why = "user or password hold characters that have to be escaped: `@` as %40, `:` as %3A, `/` as %2F";
+            let why = "the user or password contains characters that must be escaped: `@` as %40, \
+             `:` as %3A, `/` as %2F";
             return Err(Trouble::BadUri(why.to_owned()));
         }
         let runtime = tokio::runtime::Builder::new_multi_thread()

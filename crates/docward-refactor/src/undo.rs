@@ -80,13 +80,13 @@ impl Side {
             "off" => Level::Off,
             "moderate" => Level::Moderate,
             "strict" => Level::Strict,
-            other => return Err(UndoFault::Form(format!("no such level: {other}"))),
+            other => return Err(UndoFault::Form(format!("unknown level: {other}"))),
         };
         let action = match self.validation_action.as_str() {
             "warn" => Action::Warn,
             "error" => Action::Error,
             "errorAndLog" => Action::ErrorAndLog,
-            other => return Err(UndoFault::Form(format!("no such action: {other}"))),
+            other => return Err(UndoFault::Form(format!("unknown action: {other}"))),
         };
         let validator = match &self.validator_bson {
             None => None,
@@ -132,7 +132,7 @@ impl Undo {
             serde_json::from_str(&text).map_err(|error| UndoFault::Form(error.to_string()))?;
         if file.docward_undo != VERSION {
             return Err(UndoFault::Form(format!(
-                "version {} is not known here",
+                "version {} is unknown to this version of Docward",
                 file.docward_undo
             )));
         }

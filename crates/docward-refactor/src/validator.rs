@@ -163,12 +163,12 @@ impl Operator {
         let refuse =
             |what, why| Err(Trouble::NoValidator { namespace: namespace.clone(), what, why });
         if namespace.collection.starts_with("system.") {
-            return refuse("the server's own collection", "its shape is not yours to decide");
+            return refuse("a system collection", "the server defines its documents");
         }
         if matches!(namespace.database.as_str(), "admin" | "config" | "local") {
             return refuse(
                 "in a database of the server",
-                "validators are for databases of applications",
+                "validators are for application databases",
             );
         }
         let database = self.client.database(&namespace.database);
@@ -187,7 +187,11 @@ impl Operator {
         };
         match row.get_str("type") {
             Ok("view") => {
-                return refuse("a view", "it stores no documents; take the collection it reads");
+                return refuse(
+                    "a view",
+                    "it stores no documents; name the collection that it \
+                 reads",
+                );
             }
             Ok("timeseries") => {
                 return refuse(

@@ -13,7 +13,10 @@ pub enum BaselineFault {
     #[error("is not a baseline: {0}")]
     Shape(#[from] serde_json::Error),
     /// Written by a newer Docward.
-    #[error("has version {0}, and this Docward knows version 1; use a newer one")]
+    #[error(
+        "has version {0}, but this version of Docward reads only version 1; use a newer \
+     Docward"
+    )]
     Version(u64),
     /// An entry with an invalid severity.
     #[error("has an entry with the severity `{0}`; write error, warn or info")]

@@ -73,10 +73,17 @@ fn heading(report: &Report, paint: Paint, out: &mut String) {
         let _ = writeln!(out, "{}", paint.dim(server));
     }
     if report.interrupted {
-        let note = "interrupted: the verdicts rest on the documents read so far";
+        let note = "interrupted: the verdicts are based on the documents read so far";
         let _ = writeln!(out, "{}", paint.yellow(note));
     } else if report.sources.iter().any(|source| source.sampled) {
-        let _ = writeln!(out, "{}", paint.dim("the verdicts rest on a sample (--full reads all)"));
+        let _ = writeln!(
+            out,
+            "{}",
+            paint.dim(
+                "the verdicts are based on a sample (--full reads \
+         all documents)"
+            )
+        );
     }
     out.push('\n');
 }
@@ -87,16 +94,17 @@ fn next(report: &Report) -> String {
         report.checklist.iter().find(|item| item.verdict == verdict && item.waiver.is_none())
     };
     if !report.problems.is_empty() {
-        return "next: fix the problems above and run again".to_owned();
+        return "next: fix the problems above, then run again".to_owned();
     }
     match of(Verdict::Fail).or_else(|| of(Verdict::Warn)) {
         Some(item) => format!("next: docward explain {}", item.id),
         None => match of(Verdict::Unknown) {
             Some(item) => format!(
-                "next: docward explain {}; sign items that only people can answer off under [[waive]]",
+                "next: docward explain {}; sign off items that only people can answer under \
+                 [[waive]]",
                 item.id
             ),
-            None => "next: --format html --output FILE writes the list for signatures".to_owned(),
+            None => "next: --format html --output FILE writes a list to sign".to_owned(),
         },
     }
 }

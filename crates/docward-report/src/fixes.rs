@@ -17,18 +17,24 @@ const RENAMING: char = 'N';
 pub fn fix_script(report: &Report) -> String {
     let mut fixes: Vec<&Finding> =
         report.findings.iter().filter(|finding| !steps(finding).is_empty()).collect();
-    // Stable: within both groups the order of the report is kept.
-    fixes.sort_by_key(|finding| finding.rule.starts_with(RENAMING));
+    // Stable: within each group the order of the report is kept. Fields are renamed under the old name of
+    // their collection.
+    let renames_collection = |step: &Step| matches!(step, Step::RenameCollection { .. });
+    fixes.sort_by_key(|finding| {
+        (finding.rule.starts_with(RENAMING), steps(finding).iter().any(renames_collection))
+    });
     let count = |safety: Safety| fixes.iter().filter(|f| risk(f) == Some(safety)).count();
     let sources: Vec<String> = report.sources.iter().map(|source| line(&source.name)).collect();
     let mut out = format!(
-        "// Fixes that Docward {} proposes for {}, in the order in which they can be run.\n\
-         // {} change no stored data (safe), {} change data, which only a backup brings back (guarded), {} need a\n\
-         // decision or a look first (manual): those are comments.\n\
+        "// Fixes that Docward {} proposes for {}, in the order to run them.\n\
+         // {} change no stored data (safe), {} change data and need a backup (guarded), {} need
+         // a\n\
+         // decision or a check first (manual) and are comments.\n\
          //\n\
-         //   mongosh \"$MONGODB_URI\" FILE                          prints what would be done\n\
-         //   DOCWARD_APPLY=safe mongosh \"$MONGODB_URI\" FILE       runs what changes no stored data\n\
-         //   DOCWARD_APPLY=guarded mongosh \"$MONGODB_URI\" FILE    runs that, and what changes data: back it up first\n",
+         //   mongosh \"$MONGODB_URI\" FILE                          prints the plan\n\
+         //   DOCWARD_APPLY=safe mongosh \"$MONGODB_URI\" FILE       runs the safe fixes\n\
+         //   DOCWARD_APPLY=guarded mongosh \"$MONGODB_URI\" FILE    runs safe and guarded fixes;
+         // make a backup first\n",
         report.tool_version,
         sources.join(", "),
         count(Safety::Safe),
@@ -39,7 +45,8 @@ pub fn fix_script(report: &Report) -> String {
     let relaxes = |step: &Step| matches!(step, Step::RelaxValidator { .. });
     if fixes.iter().flat_map(|finding| steps(finding)).any(relaxes) {
         out.push_str(
-            "//\n// Some statements first set validationAction to \"warn\", because the validator demands the old form.\n\
+            "//\n// Some statements first set validationAction to \"warn\", because the validator \
+             requires the old form.\n\
              // Describe the new form in the validator afterwards, and set validationAction to \"error\" again.\n",
         );
     }
@@ -61,11 +68,12 @@ pub fn fix_script(report: &Report) -> String {
         match risk(finding).unwrap_or(fix.safety) {
             Safety::Manual => {
                 if only_shows(finding) {
-                    out.push_str("// Look at the documents first:\n");
+                    out.push_str("// Check the documents first:\n");
                 } else if finding.rule.starts_with(RENAMING) {
                     out.push_str(
-                        "// Programs that use the old name stop working: change them first, and audit again afterwards,\n\
-                         // because validators and indexes name what is renamed.\n",
+                        "// Programs that use the old name stop working: change them first. Audit \
+                         again afterwards,\n\
+                         // because validators and indexes use the old names.\n",
                     );
                 }
                 let _ = writeln!(out, "// {}", line(&text));

@@ -138,6 +138,9 @@ struct Entry<'a> {
     namespace: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     path: Option<&'a str>,
+    /// Every field that the finding covers, if its subject is not a single one.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    paths: Vec<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     index: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -370,6 +373,7 @@ fn entry<'a>(report: &'a Report, finding: &'a Finding) -> Entry<'a> {
         clauses: &finding.clauses,
         namespace: finding.at.namespace(),
         path: finding.at.path().map(docward_model::FieldPath::as_str),
+        paths: finding.paths.iter().map(docward_model::FieldPath::as_str).collect(),
         index: finding.at.index(),
         location: finding.location.as_ref().map(location),
         locations: match finding.locations.is_empty() {

@@ -74,7 +74,7 @@ impl Page<'_> {
             self.report.profile.name(),
         );
         if self.report.interrupted {
-            let note = "interrupted: this is what was read so far";
+            let note = "interrupted: the report covers what was read so far";
             let _ = writeln!(out, "{}", self.paint.yellow(note));
         }
     }
@@ -273,7 +273,7 @@ impl Page<'_> {
         match self.report.findings.first() {
             Some(first) => Some(format!("next: {}", self.site.help(&first.rule))),
             None if self.report.problems.is_empty() => None,
-            None => Some("next: fix what could not be read (above) and run again".to_owned()),
+            None => Some("next: fix what could not be read (above), then run again".to_owned()),
         }
     }
 }

@@ -70,7 +70,7 @@ fn findings(report: &Report) -> String {
     }
     if left_out > 0 {
         let all = text::plural(left_out, "finding");
-        let _ = writeln!(out, "_{all} more did not fit; `--format json` has all._");
+        let _ = writeln!(out, "_{all} more are not shown; `--format json` has all._");
     }
     out
 }
@@ -108,7 +108,7 @@ fn section(report: &Report, found: &[&Finding], wants_full: bool, out: &mut Stri
     if !left_out.is_empty() {
         let rules: Vec<String> =
             left_out.iter().map(|(rule, n)| format!("{rule} ({})", text::count(*n))).collect();
-        let _ = writeln!(body, "Left out for lack of room: {}\n", rules.join(", "));
+        let _ = writeln!(body, "Not shown, to limit the length: {}\n", rules.join(", "));
     }
     if is_folded {
         folded("Show", &body, out);
@@ -172,7 +172,7 @@ fn written_out(report: &Report, finding: &Finding, out: &mut String) {
         Some(Change::New) => " (new)".to_owned(),
         Some(Change::Worse(before)) => format!(" (was {before})"),
         Some(Change::Changed(before)) => format!(" (before: {})", escaped(before)),
-        Some(Change::NotLookedFor) => " (not looked for before)".to_owned(),
+        Some(Change::NotLookedFor) => " (not checked before)".to_owned(),
         Some(Change::Same) | None => String::new(),
     };
     let place = match &finding.location {
@@ -266,7 +266,7 @@ fn notes(report: &Report, out: &mut String) {
         let _ = writeln!(lines, "- {}", escaped(&shortened(note, 400)));
     }
     more(notes.len(), &mut lines);
-    folded("What to know beside it", &lines, out);
+    folded("Notes", &lines, out);
 }
 
 fn checklist(report: &Report, out: &mut String) {

@@ -3,9 +3,9 @@
 use std::{borrow::Cow, collections::BTreeSet};
 
 use docward_model::{
-    Action, Area, Basis, ChecklistItem, Data, DataValue, Deadline, Evidence, Filter, Finding, Fix,
-    Level, Location, NamespacePattern, Problem, ProfileName, Report, Safety, Seen, Severity,
-    Skipped, Source, SourceKind, Step, Subject, SuppressionUse, Unit, Verdict, Waiver,
+    Action, Area, Basis, ChecklistItem, Data, DataValue, Deadline, Evidence, FieldPath, Filter,
+    Finding, Fix, Level, Location, NamespacePattern, Problem, ProfileName, Report, Safety, Seen,
+    Severity, Skipped, Source, SourceKind, Step, Subject, SuppressionUse, Unit, Verdict, Waiver,
 };
 use serde::Deserialize;
 use serde_json::{Map, Value};
@@ -17,10 +17,13 @@ pub enum ReportFault {
     #[error("is not a report (`docward audit … --format json` writes one): {0}")]
     Shape(#[from] serde_json::Error),
     /// Written by a newer Docward.
-    #[error("has version {0}, and this Docward knows version 1; use a newer one")]
+    #[error(
+        "has version {0}, but this version of Docward reads only version 1; use a newer \
+     Docward"
+    )]
     Version(u64),
     /// A comparison of two reports is not a report itself.
-    #[error("is a comparison of two reports; give the reports themselves")]
+    #[error("is a comparison of two reports; give the two reports instead")]
     Comparison,
     /// A word that is invalid for its field.
     #[error("is not a report: {field} is `{word}`")]
@@ -107,6 +110,8 @@ struct Entry {
     clauses: Vec<String>,
     namespace: Option<String>,
     path: Option<String>,
+    #[serde(default)]
+    paths: Vec<String>,
     index: Option<String>,
     location: Option<RawLocation>,
     #[serde(default)]
@@ -305,6 +310,7 @@ fn finding(raw: Entry) -> Result<Finding, ReportFault> {
         location: raw.location.map(location),
         // The primary place comes first.
         locations: raw.locations.into_iter().skip(1).map(location).collect(),
+        paths: raw.paths.into_iter().map(FieldPath::new).collect(),
         excerpt: None,
         what: raw.what,
         why: raw.why,

@@ -172,21 +172,32 @@ fn result(report: &Report, finding: &Finding, rule: usize) -> Value {
         "partialFingerprints": { "docward/v1": finding.fingerprint },
         "properties": properties,
     });
-    if !finding.locations.is_empty() {
-        let others = finding.locations.iter().zip(1..);
-        result["relatedLocations"] = others
-            .map(|(place, id)| {
-                let mut related = location(report, Some(place), &finding.at);
-                related["id"] = json!(id);
-                related["message"] = json!({ "text": "the same here" });
-                related
-            })
-            .collect();
+    let related = related_locations(report, finding);
+    if !related.is_empty() {
+        result["relatedLocations"] = related.into();
     }
     if let Some(compared) = &report.compared {
         result["baselineState"] = state(compared, finding).into();
     }
     result
+}
+
+/// Further places in files, and the fields of a collection.
+fn related_locations(report: &Report, finding: &Finding) -> Vec<Value> {
+    let places = finding.locations.iter().map(|place| location(report, Some(place), &finding.at));
+    let namespace = finding.at.collection();
+    let fields =
+        finding.paths.iter().filter(|path| finding.at.path() != Some(path)).filter_map(|path| {
+            Some(location(report, None, &Subject::Field(namespace?.clone(), path.clone())))
+        });
+    let related = places.chain(fields).zip(1..);
+    related
+        .map(|(mut related, id)| {
+            related["id"] = json!(id);
+            related["message"] = json!({ "text": "the same here" });
+            related
+        })
+        .collect()
 }
 
 fn state(compared: &Compared, finding: &Finding) -> &'static str {

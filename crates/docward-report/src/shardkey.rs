@@ -10,8 +10,7 @@ use serde_json::{Map, Value, json};
 
 use crate::text::{Paint, wrap};
 
-const ZONE_VALUES_HIDDEN: &str =
-    "values out of documents are left out: --show-values fills them in";
+const ZONE_VALUES_HIDDEN: &str = "values from documents are not shown; --show-values shows them";
 
 /// Notes that there are too few reads to base a verdict on.
 fn unused(report: &KeyReport) -> &'static str {
@@ -87,8 +86,8 @@ pub fn shard_keys(
             }
             if let Some((field, values)) = &plan.too_many {
                 let line = format!(
-                    "`{field}` has about {} values: choose a few zones, and repeat the second command for \
-                     each value, or each range of values, that belongs to one",
+                    "`{field}` has about {} values: choose a few zones, and repeat the second \
+                     command for each value or range of values of a zone",
                     count(*values)
                 );
                 let _ = writeln!(out, "     {}", wrap(&line, width, 5, 5));
@@ -136,14 +135,16 @@ fn checks(out: &mut String, verdict: &KeyVerdict, paint: Paint, width: usize) {
 /// The placement of documents, by shard.
 fn placed(placement: &Placement) -> String {
     let Some((shares, by)) = placement.shares() else {
-        return "the collection has this key; how its chunks lie could not be read".to_owned();
+        return "the collection has this key; the distribution of its chunks could not be \
+         read"
+            .to_owned();
     };
     let shards: Vec<String> = shares
         .iter()
         .map(|(part, share)| {
             let jumbo = match part.jumbo {
                 0 => String::new(),
-                n => format!(", {} too large to be moved", count(n)),
+                n => format!(", {} too large to move", count(n)),
             };
             format!("{} {} ({}{jumbo})", part.shard, percent(*share), plural(part.chunks, "chunk"))
         })
@@ -163,7 +164,7 @@ fn placed(placement: &Placement) -> String {
 fn analysis(verdict: &KeyVerdict) -> Option<String> {
     let metrics = match verdict.analysis.as_ref()? {
         Ok(metrics) => metrics,
-        Err(why) => return Some(format!("the server's own analyzeShardKey says nothing: {why}")),
+        Err(why) => return Some(format!("the server's analyzeShardKey has no result: {why}")),
     };
     let mut parts = Vec::new();
     if let Some(values) = metrics.values {
@@ -186,9 +187,9 @@ fn analysis(verdict: &KeyVerdict) -> Option<String> {
     shares("reads", metrics.reads, metrics.reads_to_one_shard, metrics.reads_to_all_shards);
     shares("writes", metrics.writes, metrics.writes_to_one_shard, metrics.writes_to_all_shards);
     if parts.is_empty() {
-        parts.push("no figures; it needs an index that begins with the key".to_owned());
+        parts.push("no result; it needs an index that begins with the key".to_owned());
     }
-    Some(format!("the server's own analyzeShardKey: {}", parts.join(" · ")))
+    Some(format!("the server's analyzeShardKey: {}", parts.join(" · ")))
 }
 
 fn most_frequent_share(metrics: &KeyMetrics) -> Option<f64> {
@@ -216,8 +217,8 @@ fn figures(verdict: &KeyVerdict) -> String {
         parts.push(format!("most frequent {}", percent(spread.top_share)));
         let measured = match spread.fullest_by {
             Fullest::Simulated => "",
-            Fullest::Chunks => " of the chunks, as they lie",
-            Fullest::Data => " of the data, as it lies",
+            Fullest::Chunks => " of the current chunks",
+            Fullest::Data => " of the current data",
         };
         parts.push(format!("fullest shard {}{measured}", percent(spread.fullest_shard)));
         if let Some(share) = spread.newest_share {

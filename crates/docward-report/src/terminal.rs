@@ -142,11 +142,18 @@ impl Page<'_> {
             let _ = writeln!(out, "{}", self.paint.dim(server));
         }
         if self.report.interrupted {
-            let note = "interrupted: this is what was read so far";
+            let note = "interrupted: the report covers what was read so far";
             let _ = writeln!(out, "{}", self.paint.yellow(note));
         }
         if self.report.sources.iter().any(|s| s.sampled) {
-            let _ = writeln!(out, "{}", self.paint.dim("read in part: see `seen` in each finding"));
+            let _ = writeln!(
+                out,
+                "{}",
+                self.paint.dim(
+                    "not all documents were read: see `seen` \
+             in each finding"
+                )
+            );
         }
     }
 
@@ -242,7 +249,7 @@ impl Page<'_> {
             Some(Change::New) => "new".to_owned(),
             Some(Change::Worse(before)) => format!("was {before}"),
             Some(Change::Changed(_)) => "changed".to_owned(),
-            Some(Change::NotLookedFor) => "not looked for before".to_owned(),
+            Some(Change::NotLookedFor) => "not checked before".to_owned(),
             Some(Change::Same) | None => return String::new(),
         };
         format!(" {}", self.paint.dim(&format!("({word})")))
@@ -296,7 +303,7 @@ impl Page<'_> {
                 }
                 _ => rules.join(", "),
             };
-            let line = format!("not checked for lack of {}: {listed}", input.text());
+            let line = format!("not checked, because the run had no {}: {listed}", input.text());
             let _ = writeln!(out, "{}", self.paint.dim(&wrap(&line, self.options.width, 0, 2)));
         }
     }
@@ -373,7 +380,7 @@ impl Page<'_> {
             None if self.report.problems.is_empty() => {
                 "next: docward checklist, for the launch review".to_owned()
             }
-            None => "next: mend what could not be read and run again".to_owned(),
+            None => "next: fix what could not be read, then run again".to_owned(),
         }
     }
 }

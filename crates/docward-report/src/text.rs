@@ -146,13 +146,13 @@ pub(crate) fn seen(seen: &Seen) -> String {
         let level = format!("({:.0} % confidence)", seen.confidence * 100.0);
         match (seen.showing, seen.of_all()) {
             _ if !seen.by_chance => {
-                format!("seen: {read}, not chosen by chance: the others may differ")
+                format!("seen: {read}, not a random sample: the others may differ")
             }
             (Some(showing), Some(share)) => {
                 format!("seen: {read}, in {} of them, so in {share} {level}", text::count(showing))
             }
             (_, Some(bound)) => format!("seen: {read}; {bound} {level}"),
-            (_, None) => format!("seen: {read}, too few to tell of the others"),
+            (_, None) => format!("seen: {read}, too few for a statement about the others"),
         }
     }
 }
@@ -169,12 +169,12 @@ pub(crate) fn task(report: &Report) -> &'static str {
     }
 }
 
-/// The date on which a growing quantity reaches its next limit: `1 MB on 2029-02-20`, or `1 MB due
-/// since …` if that day has passed.
+/// The date on which a growing quantity reaches its next limit: `1 MB on 2029-02-20`, or `1 MB was
+/// forecast for …` if that day has passed.
 pub(crate) fn limit_day(report: &Report, finding: &Finding) -> Option<String> {
     let Deadline { day, limit } = finding.deadline.as_ref()?;
     let today = report.run.as_ref().and_then(|run| run.started.get(..day.len()));
-    let word = if today.is_some_and(|today| day.as_str() < today) { "due since" } else { "on" };
+    let word = if today.is_some_and(|today| day.as_str() < today) { "was forecast for" } else { "on" };
     Some(format!("{limit} {word} {day}"))
 }
 
@@ -223,14 +223,14 @@ pub(crate) fn besides(report: &Report) -> Vec<String> {
                 parts.push(format!("{} changed", count(compared.count_changed(&report.findings))));
                 let unseen = compared.count_unseen(&report.findings);
                 if unseen > 0 {
-                    parts.push(format!("{} not looked for before", count(unseen)));
+                    parts.push(format!("{} not checked before", count(unseen)));
                 }
                 parts.push(format!("{known} unchanged"));
             }
         }
         parts.push(format!("{} fixed", count(compared.fixed.len())));
         if !compared.not_judged.is_empty() {
-            parts.push(format!("{} not looked for", count(compared.not_judged.len())));
+            parts.push(format!("{} not checked", count(compared.not_judged.len())));
         }
     }
     if report.suppressed > 0 {
@@ -290,7 +290,7 @@ mod tests {
             ),
             (
                 Seen::some(1_000, 20_000, Unit::Documents, false),
-                "seen: 1,000 of 20,000 documents, not chosen by chance: the others may differ",
+                "seen: 1,000 of 20,000 documents, not a random sample: the others may differ",
             ),
         ] {
             assert_eq!(super::seen(&seen), expect);

@@ -30,6 +30,7 @@ fn finding(rule: &'static str, severity: Severity, at: Subject, what: &str) -> F
         data: Data::new().with("p99", 2300_u64).with("max", 5100_u64).with("share", 0.25),
         examples: vec!["a value out of a document".to_owned()],
         locations: Vec::new(),
+        paths: Vec::new(),
         excerpt: None,
         edits: Vec::new(),
             uri: Vec::new(),
@@ -221,7 +222,7 @@ fn what_only_shows_something_is_a_comment_of_the_script() {
     report.findings[0].fix =
         Some(Fix { refactoring: None, safety: Safety::Safe, action: Action::Plan(vec![inspect]) });
     let script = fix_script(&report);
-    assert!(script.contains("\n// Look at the documents first:\n// db."), "{script}");
+    assert!(script.contains("\n// Check the documents first:\n// db."), "{script}");
     assert!(!script.contains("step(\"safe\""), "{script}");
 }
 
@@ -431,7 +432,7 @@ fn markdown_folds_long_lists() {
         assert!(text.len() < 62_000, "{}", text.len());
     }
     let left_out = written(&many(Severity::Error, 5_000), Format::Markdown);
-    assert!(left_out.contains("more did not fit; `--format json` has all"), "{left_out}");
+    assert!(left_out.contains("more are not shown; `--format json` has all"), "{left_out}");
 }
 
 #[test]
@@ -466,7 +467,7 @@ fn what_a_baseline_knows_is_not_called_healthy() {
         "0 with errors, 0 with warnings, 2 with known findings only, 0 with neither",
         "data-label=\"In the baseline\"",
         ">6</td>",
-        "accepted for now, not fixed",
+        "accepted, not fixed",
         "\"o\":1",
     ] {
         assert!(page.contains(part), "{part} in {page}");

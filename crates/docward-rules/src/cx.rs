@@ -211,6 +211,7 @@ impl<'a> Cx<'a> {
             at: draft.at,
             location: draft.location,
             locations: draft.locations,
+            paths: draft.paths,
             excerpt: None,
             what: draft.what,
             why: draft.why.into_owned(),

@@ -112,18 +112,21 @@ pub struct PlannedSimulation<'m> {
 
 /// Patterns that no alternative implements here; a note explains their effect.
 fn not_simulated(patterns: &[Pattern], shared: bool) -> Vec<String> {
-    let said = patterns.iter().filter_map(|pattern| match pattern {
+    let said = patterns.iter().filter_map(|pattern| {
+        match pattern {
         Pattern::Outlier { page } => Some(format!(
-            "pages of an outlier are not simulated: a parent holds all its children, also beyond {page} (PT-outlier.1)"
+            "the simulation has no outlier pages: a parent contains all its children, even more \
+             than {page} (PT-outlier.1)"
         )),
         Pattern::Approximation { .. } => {
-            Some("a rough count is not simulated: children are counted".to_owned())
+            Some("the simulation has no approximate counts: it counts the children".to_owned())
         }
         Pattern::Subset { .. } if shared => Some(
-            "a preview of what several parents share is not simulated: the newest are fetched (PT-subset.1)"
+            "the simulation has no previews of shared children: it fetches the newest (PT-subset.1)"
                 .to_owned(),
         ),
         _ => None,
+    }
     });
     said.collect()
 }
@@ -193,10 +196,11 @@ impl<'m> SimulationPlan<'m> {
                     Some(format!("it is undecided: {open}"))
                 }
                 Some(_) if relationship.parent == relationship.child => {
-                    Some("an entity above and below itself is not simulated".to_owned())
+                    Some("an entity that is its own parent is not simulated".to_owned())
                 }
                 Some(_) if names.is_empty() && is_series(&relationship.child) => Some(format!(
-                    "`{}` is a series and simulated as such; name the relationship to have its readings as children",
+                    "`{}` is simulated as a series; name the relationship to simulate its \
+                     readings as children",
                     relationship.child
                 )),
                 Some(_) => None,
@@ -220,7 +224,9 @@ impl<'m> SimulationPlan<'m> {
             let mut notes = not_simulated(&decision.patterns, relationship.is_shared());
             if let Some(home) = design.home_elsewhere(name) {
                 notes.push(format!(
-                    "the design has `{}` in the documents of `{}` (`{}`), and here they have a collection of their own or are part of `{}`: no way is the design, so the figures say nothing of it (DM-07.6)",
+                    "the design stores `{}` in the documents of `{}` (`{}`), but the simulation \
+                     stores them in their own collection or in `{}`, so its results do not apply \
+                     to the design (DM-07.6)",
                     home.child, home.parent, home.relationship, relationship.parent
                 ));
                 ways.iter_mut().for_each(|way| way.chosen = false);

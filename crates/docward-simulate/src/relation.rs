@@ -60,7 +60,9 @@ pub(crate) fn sorted_apart(
         model.reads.iter().filter(sorts).map(|read| read.name.as_str()).collect();
     (!names.is_empty()).then(|| {
         format!(
-            "not replayed, because it wants children of many parents in an order, and how many match is not known: {}. Embedded, all that match are read and sorted; as documents of their own they have an index",
+            "not replayed, because it reads children of many parents in sorted order, and the \
+             number of matches is unknown: {}. If embedded, MongoDB reads and sorts all matches; \
+             separate documents have an index",
             docward_model::text::list(&names, 5)
         )
     })

@@ -109,19 +109,22 @@ async fn run_simulation(
     };
     if without(false) {
         notes.push(
-            "a standalone server has no transactions: writes that are all or nothing ran without one, faster than they would"
+            "a standalone server has no transactions, so atomic writes ran without one and faster \
+             than in production"
                 .to_owned(),
         );
     }
     if without(true) {
         notes.push(
-            "where children are shared, writes that are all or nothing ran without a transaction, faster than they would"
+            "for shared children, atomic writes ran without a transaction and faster than in \
+             production"
                 .to_owned(),
         );
     }
     if relationships.iter().any(|relationship| relationship.different.is_some()) {
         notes.push(
-            "children that several parents share are chosen evenly: in life some have far more parents than others"
+            "the simulation distributes shared children evenly; in real data, some have far more \
+             parents than others"
                 .to_owned(),
         );
     }
@@ -247,11 +250,15 @@ impl Runner<'_> {
         let mut notes = Vec::new();
         if readings.needs_plain {
             notes.push(
-                "not as a time series: readings are changed, or change streams, validators or unique indexes are needed (GC-30)"
+                "not as a time series: the model changes readings, or needs change streams, \
+                 validators or unique indexes (GC-30)"
                     .to_owned(),
             );
         } else if major < 5 {
-            notes.push(format!("not as a time series: they begin with 5.0, and this is {version}"));
+            notes.push(format!(
+                "not as a time series: this needs MongoDB 5.0, and the server is \
+             {version}"
+            ));
         }
         let (mut subjects, mut sizes) = (Vec::new(), Vec::new());
         for way in &planned.ways {

@@ -96,7 +96,7 @@ impl<'p, 'm> Series<'p, 'm> {
             stored: (series, each),
             jobs,
         };
-        store.prepare(database).await.map_err(|e| failed("making scratch collections", &e))?;
+        store.prepare(database).await.map_err(|e| failed("creating scratch collections", &e))?;
         let words = "storing documents in the scratch database";
         let mut batch = Batch::default();
         if way == ReadingsWay::Buckets {

@@ -100,7 +100,7 @@ impl<'p, 'm> Shared<'p, 'm> {
             operations,
         };
         let words = "storing documents in the scratch database";
-        store.indexes().await.map_err(|e| failed("making scratch collections", &e))?;
+        store.indexes().await.map_err(|e| failed("creating scratch collections", &e))?;
         let mut batch = Batch::default();
         for parent in 0..store.links.len() {
             let wanted = store.links[parent].len();

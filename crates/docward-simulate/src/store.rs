@@ -70,7 +70,7 @@ impl<'p> Store<'p> {
             cut: 0,
         };
         let words = "storing documents in the scratch database";
-        store.indexes(database).await.map_err(|e| failed("making scratch collections", &e))?;
+        store.indexes(database).await.map_err(|e| failed("creating scratch collections", &e))?;
         let (mut parents, mut children) = (Batch::default(), Batch::default());
         for (i, wanted) in counts.iter().enumerate() {
             let i = i as u64;
@@ -173,7 +173,7 @@ pub(crate) async fn sizes(
     counts: &[u64],
     (data, index): (u64, u64),
 ) -> Result<Sizes, Trouble> {
-    let words = "asking for sizes";
+    let words = "reading sizes";
     let sizes = [doc! { "$project": { "_id": 0, "bytes": { "$bsonSize": "$$ROOT" } } }];
     let rows: Vec<Document> = async { parents.aggregate(sizes).await?.try_collect().await }
         .await
@@ -209,7 +209,7 @@ impl Sizes {
 
     /// Adds the sizes that the server reports for a collection.
     pub(crate) async fn add(&mut self, database: &Database, name: &str) -> Result<(), Trouble> {
-        let stats = statistics(database, name).await.map_err(|e| failed("asking for sizes", &e))?;
+        let stats = statistics(database, name).await.map_err(|e| failed("reading sizes", &e))?;
         let of = |key: &str| stats.get(key).and_then(number).unwrap_or(0);
         self.data.measured += of("size") as f64;
         self.on_disk += of("storageSize");

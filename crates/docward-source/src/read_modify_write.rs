@@ -21,6 +21,11 @@ struct Saved {
     has_session: bool,
 }
 
+/// Methods that change elements of a list or map.
+const CHANGES: [&str; 12] = [
+    "push", "unshift", "splice", "pop", "shift", "append", "extend", "insert", "remove", "update",
+    "add", "addAll",
+];
 /// Methods that cut a list.
 const CUTS: [&str; 4] = ["shift", "pop", "splice", "slice"];
 
@@ -452,6 +457,8 @@ impl<'u, 't> Scan<'u, 't> {
                         && let Some(root) = self.summed(value, last, field.scope)
                     {
                         found.push((field.scope, field.at, root, name.clone(), change_of(value)));
+                    } else if let Some(root) = self.rewritten(field.value, last, field.scope) {
+                        found.push((field.scope, field.at, root, name.clone(), Change::List));
                     }
                     // `const list = doc.history; list.push(entry)`, then `$set: {history: list}`.
                     if let (Kind::Name(list), Kind::Member(of, member)) =
@@ -547,6 +554,75 @@ impl<'u, 't> Scan<'u, 't> {
                 summed(given, field).filter(|_| !is_sum(given))
             })
         })
+    }
+
+    /// The variable whose list or map of this name a value is, with other elements: `doc.items.filter(…)`,
+    /// `[...doc.items, item]`, `[i for i in doc["items"] if …]`, or `doc.items` itself where the function changes it.
+    fn rewritten(&self, value: &'u Expr<'t>, field: &str, scope: ScopeId) -> Option<String> {
+        let unit = self.values.unit;
+        // `const items = doc.items`, also where it is given anew: `items = items.filter(…)`.
+        let source = |expr: &'u Expr<'t>| {
+            member_root(expr, field).or_else(|| {
+                let Kind::Name(name) = expr.kind else { return None };
+                let given = self.values.given(name, scope);
+                given.into_iter().find_map(|(_, value)| member_root(value, field))
+            })
+        };
+        let mut values = vec![value];
+        if let Kind::Name(name) = value.kind {
+            values.extend(self.values.given(name, scope).into_iter().map(|(_, value)| value));
+        }
+        let derived = values.iter().find_map(|value| match &value.kind {
+            Kind::Call(call) if matches!(call.method(), Some("filter" | "concat" | "map")) => {
+                source(call.receiver()?)
+            }
+            Kind::List(items) => items.iter().find_map(|item| match &item.kind {
+                Kind::Other(spread) => source(spread.first()?),
+                _ => None,
+            }),
+            Kind::Object(entries) => {
+                let mut spread = entries.iter().filter(|entry| matches!(entry.key, Key::Spread));
+                spread.find_map(|entry| source(&entry.value))
+            }
+            _ => {
+                let mut within = unit.iterations.iter().filter(|own| {
+                    value.at <= own.at && own.end <= value.end && own.at < own.list.at
+                });
+                within.find_map(|own| source(&own.list))
+            }
+        });
+        derived.or_else(|| {
+            let root = source(value)?;
+            self.changes_elements(value, scope).then_some(root)
+        })
+    }
+
+    /// Whether the function changes elements of a list or map: `items.push(item)`, `items[at] = item`.
+    fn changes_elements(&self, list: &Expr<'t>, scope: ScopeId) -> bool {
+        let unit = self.values.unit;
+        let function = self.outer_function(scope);
+        let text = &self.text[list.at..list.end];
+        let is_it = |expr: &Expr<'t>| &self.text[expr.at..expr.end] == text;
+        let mut found = unit.statements.iter().any(|statement| match &statement.kind {
+            StatementKind::Assign { target, .. } => {
+                let mut of = target;
+                let mut is_inside = false;
+                while let Kind::Member(inner, _) | Kind::Index(inner, _) = &of.kind {
+                    of = inner;
+                    is_inside |= is_it(of);
+                }
+                is_inside && self.outer_function(statement.scope) == function
+            }
+            _ => false,
+        });
+        unit.each(|there, expr| {
+            let changes = expr.call().is_some_and(|call| {
+                call.method().is_some_and(|method| CHANGES.contains(&method))
+                    && call.receiver().is_some_and(is_it)
+            });
+            found |= changes && self.outer_function(there) == function;
+        });
+        found
     }
 
     /// The element that is added to a list in the function around, where nothing there cuts it.
@@ -761,6 +837,23 @@ pub(super) fn mentions_path(expr: &Expr<'_>, path: &str) -> bool {
     let mut found = false;
     expr.visit(&mut |inner| found |= inner.path().as_deref() == Some(path));
     found
+}
+
+/// The variable of a member of this name: `doc` of `doc.items`, `doc["items"]` or `doc.get("items", [])`.
+fn member_root(expr: &Expr<'_>, field: &str) -> Option<String> {
+    match &expr.kind {
+        Kind::Member(of, name) if *name == field => of.path(),
+        Kind::Index(of, at) if at.text().as_deref() == Some(field) => of.path(),
+        Kind::Call(call)
+            if call.method() == Some("get")
+                && call.positional(0).and_then(Expr::text).as_deref() == Some(field) =>
+        {
+            call.receiver().and_then(Expr::path)
+        }
+        // `doc.items || []`.
+        Kind::Binary("||" | "??" | "or", left, _) => member_root(left, field),
+        _ => None,
+    }
 }
 
 /// The variable whose member of this name is part of a sum: `doc` of `doc.count + 1` or `doc["count"] + 1`.

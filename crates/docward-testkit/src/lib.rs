@@ -17,6 +17,8 @@
 
 mod browser;
 mod certificates;
+mod converge;
+mod data_set;
 mod launch;
 mod load;
 mod patience;
@@ -24,9 +26,11 @@ mod ports;
 mod program;
 mod shell;
 mod supervised;
+mod values;
 
 pub use browser::Browser;
 pub use certificates::Certificates;
+pub use converge::{Outcome, Proposal, Row, Trace, converge};
 pub use launch::{Blocked, FailPoint, Launch, Servers};
 pub use load::Refused;
 pub use patience::{PATIENCE, wait_for, wait_until};

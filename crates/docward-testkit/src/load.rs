@@ -82,7 +82,16 @@ impl Servers {
         collection: &str,
     ) -> Result<(), mongodb::error::Error> {
         let Some(bytes) = read(directory, &format!("{collection}.bson")) else { return Ok(()) };
-        let documents = documents(&bytes);
+        let documents = documents(&bytes).map_err(mongodb::error::Error::custom)?;
+        self.insert_raw(database, collection, &documents)
+    }
+
+    pub(crate) fn insert_raw(
+        &self,
+        database: &str,
+        collection: &str,
+        documents: &[RawDocumentBuf],
+    ) -> Result<(), mongodb::error::Error> {
         let target = self.client().database(database).collection::<RawDocumentBuf>(collection);
         for batch in documents.chunks(BATCH) {
             let insert = target.insert_many(batch).bypass_document_validation(true);
@@ -109,14 +118,18 @@ fn collections(directory: &Path) -> Vec<String> {
 }
 
 /// The documents of a `.bson` file.
-fn documents(mut bytes: &[u8]) -> Vec<RawDocumentBuf> {
+pub(crate) fn documents(mut bytes: &[u8]) -> Result<Vec<RawDocumentBuf>, String> {
     let mut documents = Vec::new();
     while let Some(length) = bytes.first_chunk::<4>() {
-        let (document, rest) = bytes.split_at(i32::from_le_bytes(*length) as usize);
-        documents.push(RawDocumentBuf::from_bytes(document.to_vec()).expect("a whole document"));
+        let length = usize::try_from(i32::from_le_bytes(*length)).unwrap_or(usize::MAX);
+        let Some((document, rest)) = bytes.split_at_checked(length) else {
+            return Err(format!("the document after {} others is cut off", documents.len()));
+        };
+        let document = RawDocumentBuf::from_bytes(document.to_vec());
+        documents.push(document.map_err(|error| error.to_string())?);
         bytes = rest;
     }
-    documents
+    Ok(documents)
 }
 
 /// Parses Extended JSON or mongosh notation. Where the shell would ask for a password, a fixed one
@@ -128,7 +141,7 @@ pub(crate) fn parse(text: &str) -> Document {
 }
 
 /// Reads a file, or its compressed version.
-fn read(directory: &Path, name: &str) -> Option<Vec<u8>> {
+pub(crate) fn read(directory: &Path, name: &str) -> Option<Vec<u8>> {
     if let Ok(bytes) = fs::read(directory.join(name)) {
         return Some(bytes);
     }

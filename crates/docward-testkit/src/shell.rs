@@ -161,6 +161,9 @@ impl Call {
             "hideIndex" => own(doc! {
                 "collMod": of_collection(), "index": { "name": text(0), "hidden": true },
             }),
+            "unhideIndex" => own(doc! {
+                "collMod": of_collection(), "index": { "name": text(0), "hidden": false },
+            }),
             "dropIndex" => own(doc! { "dropIndexes": of_collection(), "index": text(0) }),
             "renameCollection" => admin(doc! {
                 "renameCollection": format!("{}.{}", self.database, of_collection()),

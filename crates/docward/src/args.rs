@@ -91,8 +91,8 @@ pub(crate) fn hidden(names: &'static [&'static str]) -> impl Fn(clap::Arg) -> cl
 /// What to read and how to report.
 #[derive(Args, Debug)]
 pub(crate) struct AuditArgs {
-    /// mongodump directories, archives, .bson, .json, .jsonl (each also .gz), .zip, - for stdin, or
-    /// mongodb:// and mongodb+srv:// connection strings (default: $MONGODB_URI)
+    /// mongodump directories, archives, .bson, .json, .jsonl (each also .gz), .zip, - for standard
+    /// input, or mongodb:// and mongodb+srv:// connection strings (default: $MONGODB_URI)
     #[arg(value_name = "SOURCE")]
     pub(crate) sources: Vec<String>,
 
@@ -104,8 +104,8 @@ pub(crate) struct AuditArgs {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..), help_heading = "Reading")]
     pub(crate) max_rate: Option<u64>,
 
-    /// Let a running deployment count sizes, types and array lengths over all documents; only sums
-    /// travel, besides the sample
+    /// Compute sizes, types and array lengths of all documents on the server; only sums and the
+    /// sample are transferred
     #[arg(long, conflicts_with = "full", help_heading = "Reading")]
     pub(crate) pushdown: bool,
 
@@ -113,48 +113,52 @@ pub(crate) struct AuditArgs {
     #[arg(long, help_heading = "Reading")]
     pub(crate) metadata_only: bool,
 
-    /// A client's connection string: its database is compared with the catalogue, its routers and tags
-    /// with the deployment, its login and TLS are judged; may be given several times
+    /// Connection string of a client. Docward compares its database, routers and tags with the
+    /// deployment, and checks its login and TLS. Can be repeated
     #[arg(long = "client-uri", alias = "uri", value_name = "URI")]
     pub(crate) uri: Vec<String>,
 
-    /// Source code of the applications: judged as by `lint`, and together with the data (an array that grows
-    /// and a statement that lets it); may be given several times
+    /// Source code of the applications. Docward checks it as `docward lint` does, and together with
+    /// the data: a growing array and the update that appends to it, for example. Can be repeated
     #[arg(long, value_name = "PATH")]
     pub(crate) code: Vec<String>,
 
-    /// A model for `docward design` that the data should follow: fields, numbers of children, sizes and
-    /// rates are compared
+    /// Model file of `docward design`. Docward compares its fields, numbers of children, sizes and
+    /// rates with the data
     #[arg(long = "design", alias = "model", value_name = "MODEL.yaml")]
     pub(crate) model: Option<PathBuf>,
 
-    /// Rules of firewalls and security groups: an export of AWS, Azure, Google Cloud or Tencent Cloud
-    /// (JSON), or Docward's own format (TOML, JSON); may be given several times; see docs/security.md
+    /// Firewall rules or security groups: a JSON export of AWS, Azure, Google Cloud or Tencent
+    /// Cloud, or Docward's own format (TOML or JSON, see docs/security.md). Can be repeated
     #[arg(long, value_name = "FILE")]
     pub(crate) network_rules: Vec<String>,
 
-    /// A structured mongod or mongos log (4.4 and later, also .gz) that shows the workload; without one, a
-    /// running server is asked: its profiler, long-running operations and query statistics
+    /// Structured mongod or mongos log (4.4 and later, also .gz) that shows the workload. Without a
+    /// log, Docward reads the profiler, long-running operations and query statistics of a running
+    /// server
     #[arg(long, value_name = "FILE")]
     pub(crate) log: Vec<String>,
 
-    /// Write the proposed statements to one commented script for mongosh, in order, with their risk
+    /// Write the proposed statements to a commented mongosh script, in order, each with its risk
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub(crate) emit_fixes: Option<PathBuf>,
 
-    /// Write what was seen to a file that can be audited elsewhere, or compared with at a later date
+    /// Write the observed facts to a file, which can be audited elsewhere or compared with a later
+    /// run
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub(crate) save_evidence: Option<PathBuf>,
 
-    /// Go on with a whole reading that was interrupted: the file that its --save-evidence wrote
+    /// Continue an interrupted --full run: the file that its --save-evidence wrote
     #[arg(long, value_name = "FILE", requires = "full", help_heading = "Reading")]
     pub(crate) resume: Option<PathBuf>,
 
-    /// Evidence of an earlier date: what has grown since, and when it reaches a limit
+    /// Evidence file of an earlier date. Docward reports what has grown since, and when it will
+    /// reach a limit
     #[arg(long, value_name = "FILE")]
     pub(crate) earlier: Option<PathBuf>,
 
-    /// Threads that profile (default: as many as there are cores, up to 4, one less for a running server; each needs memory)
+    /// Number of profiling threads (default: number of cores, at most 4, one less for a running
+    /// server). Each thread needs memory
     #[arg(long, value_name = "N", help_heading = "Reading")]
     pub(crate) threads: Option<usize>,
 
@@ -175,7 +179,7 @@ pub(crate) struct AuditArgs {
 #[derive(Args, Clone, Debug, Default)]
 #[command(next_help_heading = "Output")]
 pub(crate) struct FormatArgs {
-    /// Output format; FORMAT=FILE writes a file, and may be given several times
+    /// Output format. FORMAT=FILE writes to a file, and can be repeated
     #[arg(short, long, value_name = "FORMAT[=FILE]", value_parser = OutputParser)]
     pub(crate) format: Vec<Output>,
 }
@@ -191,8 +195,8 @@ pub(crate) struct ShownArgs {
     #[arg(short, long)]
     pub(crate) verbose: bool,
 
-    /// Print the findings of a rule, family, severity, database or collection in full; may be given several
-    /// times
+    /// Print the findings of a rule, family, severity, database or collection in full; can be
+    /// repeated
     #[arg(long, value_name = "RULE|NAMESPACE", value_delimiter = ',')]
     pub(crate) show: Vec<String>,
 
@@ -224,21 +228,21 @@ impl ShownArgs {
 #[derive(Args, Debug)]
 #[command(next_help_heading = "Baseline")]
 pub(crate) struct BaselineArgs {
-    /// Report only findings that this file does not hold yet, and those it holds that are fixed
+    /// Report only findings that are not in this file, and findings of this file that are fixed
     /// (default: `baseline` in docward.toml)
     #[arg(long, value_name = "FILE")]
     pub(crate) baseline: Option<PathBuf>,
 
-    /// Accept all findings of this run for now: write them to the baseline (docward-baseline.json
-    /// unless named)
+    /// Accept all findings of this run: write them to the baseline (default file:
+    /// docward-baseline.json)
     #[arg(long, conflicts_with = "update_baseline")]
     pub(crate) write_baseline: bool,
 
-    /// Take findings that are fixed out of the baseline; none is added
+    /// Remove fixed findings from the baseline; add none
     #[arg(long)]
     pub(crate) update_baseline: bool,
 
-    /// Let --write-baseline and --update-baseline add findings to a baseline that is there
+    /// Let --write-baseline and --update-baseline add findings to an existing baseline
     #[arg(long)]
     pub(crate) allow_growth: bool,
 }
@@ -246,7 +250,7 @@ pub(crate) struct BaselineArgs {
 /// Which list to answer.
 #[derive(Args, Debug)]
 pub(crate) struct ChecklistArgs {
-    /// Only security (SE-1 to SE-9, and the self-check SC-1 to SC-7), without the launch review
+    /// Answer only the security items (SE-1 to SE-9, and the self-check SC-1 to SC-7)
     #[arg(long)]
     pub(crate) security: bool,
 
@@ -257,25 +261,26 @@ pub(crate) struct ChecklistArgs {
 /// Which shard keys to look at.
 #[derive(Args, Debug)]
 pub(crate) struct ShardKeyArgs {
-    /// As for audit: dumps, archives, .bson, .json, .zip, - for stdin, or connection strings
+    /// As for `docward audit`: dumps, archives, .bson, .json, .zip, - for standard input, or
+    /// connection strings
     #[arg(value_name = "SOURCE")]
     pub(crate) sources: Vec<String>,
 
-    /// A key to judge: {"field": 1, …} or {"field": "hashed"}; may be given several times
+    /// Shard key to evaluate: {"field": 1, …} or {"field": "hashed"}; can be repeated
     #[arg(long, value_name = "JSON")]
     pub(crate) key: Vec<String>,
 
-    /// A structured mongod or mongos log that shows which fields reads name; without one, a running
-    /// server is asked
+    /// Structured mongod or mongos log that shows which fields queries filter on. Without a log,
+    /// Docward asks a running server
     #[arg(long = "log", alias = "workload", value_name = "FILE")]
     pub(crate) workload: Vec<String>,
 
-    /// Shards to spread over (default: from docward.toml, else those of the cluster, else 3)
+    /// Number of shards (default: from docward.toml, otherwise that of the cluster, otherwise 3)
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(2..=1000))]
     pub(crate) shards: Option<u32>,
 
-    /// A field that says where documents must live; it comes first in every proposal, and zones are
-    /// planned for its values
+    /// Field that determines where documents must be stored. It comes first in every proposed key,
+    /// and Docward plans zones for its values
     #[arg(long, value_name = "FIELD")]
     pub(crate) zone: Option<String>,
 
@@ -283,7 +288,7 @@ pub(crate) struct ShardKeyArgs {
     #[arg(short, long, value_enum, default_value_t = Format::Terminal)]
     pub(crate) format: Format,
 
-    /// Write the values of the zone field into the plan of zones
+    /// Include the values of the zone field in the zone plan
     #[arg(long)]
     pub(crate) show_values: bool,
 
@@ -295,15 +300,15 @@ pub(crate) struct ShardKeyArgs {
 #[derive(Args, Debug, Default)]
 #[command(next_help_heading = "Reading")]
 pub(crate) struct ReadingArgs {
-    /// Name of the collection in a source that holds a single one
+    /// Name for the collection of a source that has only one collection
     #[arg(long = "as", alias = "namespace", value_name = "DB.COLL")]
     pub(crate) namespace: Option<String>,
 
-    /// Only databases that match (default: the one that the connection string names, else all)
+    /// Only databases that match (default: the database of the connection string, otherwise all)
     #[arg(long, value_name = "GLOB")]
     pub(crate) db: Option<String>,
 
-    /// Read all databases, although the connection string names one
+    /// Read all databases, even if the connection string names one
     #[arg(long, conflicts_with = "db")]
     pub(crate) all_databases: bool,
 
@@ -311,12 +316,12 @@ pub(crate) struct ReadingArgs {
     #[arg(long, value_name = "GLOB")]
     pub(crate) collection: Option<String>,
 
-    /// Read every document (the default for files; of a running deployment a sample is read)
+    /// Read every document (default for files; the default for a running deployment is a sample)
     #[arg(long, conflicts_with = "sample")]
     pub(crate) full: bool,
 
-    /// Read only N documents of each collection: the first of a file, a sample of about N of a running one
-    /// (default there: 10000)
+    /// Read only N documents of each collection: the first N of a file, or a random sample of about
+    /// N of a running deployment (default there: 10000)
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) sample: Option<u64>,
 
@@ -324,11 +329,11 @@ pub(crate) struct ReadingArgs {
     #[arg(short, long, value_name = "FILE", help_heading = "Output")]
     pub(crate) output: Option<PathBuf>,
 
-    /// Settings (default: the nearest docward.toml)
+    /// Settings file (default: the nearest docward.toml)
     #[arg(long, value_name = "FILE", help_heading = "Rules")]
     pub(crate) config: Option<PathBuf>,
 
-    /// No progress bar
+    /// Do not show a progress bar
     #[arg(long, help_heading = "Output")]
     pub(crate) no_progress: bool,
 
@@ -341,28 +346,29 @@ pub(crate) struct ReadingArgs {
 #[derive(Args, Debug)]
 #[command(next_help_heading = "Rules")]
 pub(crate) struct JudgingArgs {
-    /// Exit with 1 when there is a finding of this severity or above (default: error)
+    /// Exit with 1 if there is a finding of this severity or higher (default: error)
     #[arg(long, value_parser = severities())]
     pub(crate) fail_on: Option<FailOn>,
 
-    /// Only these rules: codes, families or names; `pedantic` adds findings that are likely and not proven
+    /// Only these rules: codes, families or names; `pedantic` adds findings that are likely but not
+    /// proven
     #[arg(long, value_name = "CODES", value_delimiter = ',')]
     pub(crate) select: Vec<String>,
 
-    /// Not these rules: codes, families or names
+    /// Skip these rules: codes, families or names
     #[arg(long, value_name = "CODES", value_delimiter = ',')]
     pub(crate) ignore: Vec<String>,
 
-    /// Rule preset: `vendor` asks for house names (db_, t_), `neutral` does not (default: neutral, or vendor
-    /// where most names have these prefixes)
+    /// Rule preset: `vendor` requires house names (db_, t_), `neutral` does not (default: vendor if
+    /// most names have these prefixes, otherwise neutral)
     #[arg(long, value_parser = profiles())]
     pub(crate) profile: Option<ProfileName>,
 
-    /// Print values out of documents as examples
+    /// Print values from documents as examples
     #[arg(long, help_heading = "Output")]
     pub(crate) show_values: bool,
 
-    /// Print problems and the summary only, without a progress bar
+    /// Print only problems and the summary, without a progress bar
     #[arg(short, long, help_heading = "Output")]
     pub(crate) quiet: bool,
 }
@@ -370,11 +376,11 @@ pub(crate) struct JudgingArgs {
 /// Two reports to compare.
 #[derive(Args, Debug)]
 pub(crate) struct DiffArgs {
-    /// The earlier report, as `--format json` wrote it; - for stdin
+    /// Earlier report, written with `--format json`; - for standard input
     #[arg(value_name = "OLD")]
     pub(crate) old: PathBuf,
 
-    /// The later one; - for stdin
+    /// Later report; - for standard input
     #[arg(value_name = "NEW")]
     pub(crate) new: PathBuf,
 
@@ -385,11 +391,12 @@ pub(crate) struct DiffArgs {
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
 
-    /// Exit with 1 when a finding of this severity or above is new or has become louder
+    /// Exit with 1 if a finding of this severity or higher is new or has a higher severity than
+    /// before
     #[arg(long, value_parser = severities(), default_value = "error")]
     pub(crate) fail_on: FailOn,
 
-    /// Print problems and the summary only
+    /// Print only problems and the summary
     #[arg(short, long)]
     pub(crate) quiet: bool,
 

@@ -86,8 +86,8 @@ pub(crate) fn audit(mut args: AuditArgs, shown: Shown) -> anyhow::Result<u8> {
     {
         let file = file.display();
         bail!(
-            "--resume {file}: it goes on with the reading of a running deployment, and none is among the \
-             sources; name the one it was read from (mongodb://…), or judge what is in the file with \
+            "--resume {file}: no running deployment is among the sources. Name the deployment \
+             that the file was read from (mongodb://…), or audit the content of the file with \
              `docward audit {file}`"
         );
     }
@@ -161,13 +161,15 @@ pub(crate) fn audit(mut args: AuditArgs, shown: Shown) -> anyhow::Result<u8> {
         note_written(path, args.judging.quiet);
         if goes_on && !args.judging.quiet {
             let file = path.display();
-            complain(&format!("note: not everything was read; go on with --full --resume {file}"));
+            complain(&format!(
+                "note: not everything was read; to continue, run again with --full \
+             --resume {file}"
+            ));
         }
     }
     if let Some(earlier) = &earlier {
         if earlier.taken_ms >= taken_ms {
-            let message = "shows the same or a later date than what was audited; give the older of the \
-                           two files";
+            let message = "is not older than the audited data; name the older of the two files";
             problems.push(Problem { source: earlier_name(args), message: message.to_owned() });
         }
         observe_growth(&mut evidence, taken_ms, &earlier.evidence, earlier.taken_ms);
@@ -191,7 +193,8 @@ pub(crate) fn audit(mut args: AuditArgs, shown: Shown) -> anyhow::Result<u8> {
     if run.config.profile.is_none() && house::has_prefixes(&evidence) {
         settings.profile = ProfileName::Vendor;
         profile_reason = Some(
-            "vendor profile: most names have the prefixes db_ and t_ (--profile neutral for none)"
+            "vendor profile, because most names have the prefixes db_ and t_ (--profile neutral \
+             turns it off)"
                 .to_owned(),
         );
     }
@@ -269,13 +272,16 @@ fn read_unfinished(path: &Path) -> anyhow::Result<Resume> {
         SavedEvidence::read(path).map_err(|error| anyhow::anyhow!("--resume {file}: {error}"))?;
     if saved.unfinished.is_empty() {
         bail!(
-            "--resume {file}: nothing in it can be gone on with. It was read to its end, or not with \
-             --full: `docward audit {file}` judges what is in it"
+            "--resume {file}: this run cannot be continued, because it was complete or did not \
+             use --full. `docward audit {file}` audits its content"
         );
     }
     let tool = saved.tool.clone();
     saved.into_resume().with_context(|| {
-        format!("--resume {file}: was altered, or written by another Docward ({tool}); start anew")
+        format!(
+            "--resume {file}: the file was changed, or another version of Docward wrote it \
+         ({tool}); start again without --resume"
+        )
     })
 }
 
@@ -291,7 +297,7 @@ fn check_deployments(
         let problems = collected.problems.iter().map(|p| format!("{}: {}", p.source, p.message));
         let problems = problems.collect::<Vec<_>>().join("; ");
         bail!(
-            "--resume {file}: the deployment cannot be reached, and the file was left as it is: {problems}"
+            "--resume {file}: cannot reach the deployment, and the file was not changed: {problems}"
         );
     }
     let mut notes = Vec::new();
@@ -300,14 +306,15 @@ fn check_deployments(
             (Likeness::Other, Some(id)) => {
                 let known: Vec<_> = resume.deployments.iter().map(ToString::to_string).collect();
                 bail!(
-                    "--resume {file}: was read from {}, and {name} is {id}; name the deployment it was read \
-                     from, or start anew without --resume",
+                    "--resume {file}: the file was read from {}, but {name} is {id}. Name the \
+                     deployment that the file was read from, or start again without --resume",
                     known.join(" and ")
                 );
             }
             (Likeness::Same, _) => {}
             _ => notes.push(format!(
-                "--resume {file}: whether {name} is the deployment it was read from could not be checked"
+                "--resume {file}: cannot check whether {name} is the deployment that the file was \
+                 read from"
             )),
         }
     }
@@ -346,18 +353,17 @@ fn nothing_followed(now: &Evidence, earlier: &Evidence, settings: &Settings) -> 
         return None;
     } else if let Some((seen, needed)) = observed().next() {
         format!(
-            "the two dates lie {:.1} days apart, and growth is judged over {needed} days and more; give an \
+            "the two dates are {:.1} days apart, but growth needs at least {needed} days; name an \
              older file, or lower `min-days` of D002 and D008",
             seen.days()
         )
     } else if profiles().next().is_none() {
-        "no documents were read, so that nothing is said about growth; leave --metadata-only out"
-            .to_owned()
+        "no documents were read, so growth is unknown; remove --metadata-only".to_owned()
     } else if profiles().all(|c| earlier.collection(&c.namespace).is_none()) {
-        "none of its collections was audited, so that nothing is said about growth".to_owned()
+        "none of its collections was audited, so growth is unknown".to_owned()
     } else {
-        "no document is in both, so that nothing is said about growth; it has to be of the same data, and \
-         of a running deployment of at least as large a --sample"
+        "the two runs have no document in common, so growth is unknown; use a file of the same \
+         data, and for a running deployment at least the same --sample"
             .to_owned()
     })
 }
@@ -391,9 +397,9 @@ fn nothing_to_judge(
             return Vec::new();
         }
         let message = if filtered {
-            "no collection matches --db and --collection: nothing was judged"
+            "no collection matches --db and --collection; nothing was checked"
         } else {
-            "no collection was found: nothing was judged"
+            "no collection was found; nothing was checked"
         };
         // Uses the names of sources, because a connection string may contain a password.
         let names: Vec<&str> = sources.iter().map(|source| source.name.as_str()).collect();
@@ -406,7 +412,7 @@ fn nothing_to_judge(
         .map(|key| Problem {
             source: "docward.toml".to_owned(),
             message: format!(
-                "a shard key is declared for {}, which is not among the collections read",
+                "a shard key is declared for {}, but this collection was not read",
                 key.namespace
             ),
         })

@@ -53,8 +53,8 @@ impl Baseline {
     ) -> anyhow::Result<Option<Self>> {
         if let Some(file) = missing_file(sources).filter(|_| writes(args)) {
             bail!(
-                "{file} does not exist and would be read as a source: --write-baseline and \
-                 --update-baseline take no file; add --baseline {file}"
+                "{file} does not exist. --write-baseline and --update-baseline take no file, so \
+                 {file} is read as a source; use --baseline {file}"
             );
         }
         let action = match (args.write_baseline, args.update_baseline) {
@@ -63,7 +63,7 @@ impl Baseline {
             _ => Action::Compare,
         };
         if args.allow_growth && action == Action::Compare {
-            bail!("--allow-growth goes with --write-baseline or --update-baseline");
+            bail!("--allow-growth requires --write-baseline or --update-baseline");
         }
         let path = match (&args.baseline, configured) {
             (Some(path), _) => path.clone(),
@@ -83,7 +83,7 @@ impl Baseline {
             }
         };
         if known.is_none() && action != Action::Write {
-            bail!("there is no baseline {}; --write-baseline makes one", path.display());
+            bail!("the baseline {} does not exist; --write-baseline creates it", path.display());
         }
         Ok(Some(Self { path, known, action, allow_growth: args.allow_growth }))
     }
@@ -106,17 +106,17 @@ impl Baseline {
             let added = compared.count_new(&report.findings);
             let accepts = is_new || allow_growth;
             let refused = if report.interrupted {
-                Some("the run was stopped before its end".to_owned())
+                Some("the run was interrupted".to_owned())
             } else if is_new && !report.problems.is_empty() && !allow_growth {
                 Some(
-                    "not everything was read, and what is missing would look new later; correct that, or \
-                     accept it with --allow-growth"
+                    "not everything was read, so existing findings would look new later; fix the \
+                     reading problems, or accept them with --allow-growth"
                         .to_owned(),
                 )
             } else if action == Action::Write && added > 0 && !accepts {
                 Some(format!(
-                    "it would grow by {added}. --update-baseline only takes out what is fixed; \
-                     --allow-growth accepts new findings"
+                    "it would grow by {added}. --update-baseline only removes fixed findings; \
+                     --allow-growth also accepts new findings"
                 ))
             } else {
                 None
@@ -189,7 +189,7 @@ fn put_baseline(path: &Path, report: &Report, entries: &[Known]) -> anyhow::Resu
 
 fn told(name: &str, held: usize, compared: &Compared, added: usize) -> String {
     format!(
-        "note: {name} holds {} ({added} added, {} taken out)",
+        "note: {name} contains {} ({added} added, {} removed)",
         text::plural(held as u64, "finding"),
         compared.fixed.len()
     )

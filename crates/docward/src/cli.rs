@@ -16,43 +16,43 @@ pub(crate) struct Cli {
 }
 
 const LONG_ABOUT: &str = "\
-Docward takes a MongoDB rule book (naming, document size, nesting, arrays, types, validators, \
-indexes, shard keys) and applies it to the data you already have: a mongodump directory or archive, \
-BSON or JSON files, or a running deployment. It says what breaks a rule, why that matters and what to do.";
+Docward checks MongoDB data, source code, connection strings and designs against a rule book. It \
+ reads mongodump directories and archives, BSON and JSON files, and running deployments. Each \
+ finding says what is wrong, why it matters and how to fix it.";
 
 const EXAMPLES: &str = "\
 Examples:
   docward audit dump/                      audit a mongodump directory
   docward audit orders.json users.bson.gz  audit single files
   docward audit mongodb://localhost:27017  audit a running deployment
-  docward checklist dump/                  the launch review, item by item
-  docward schema infer dump/ --collection t_user   a validator read off the documents
+  docward checklist dump/                  the launch review, item by item  docward schema infer \
+   dump/ --collection t_user   derive a validator from documents
   docward explain D008                     what a rule checks, why, and how to fix it
   docward rules --family T                 list rules
 
-Exit codes: 0 nothing at or above --fail-on, 1 findings, 2 could not run or ran with problems.";
+Exit codes: 0 no findings at or above --fail-on, 1 findings, 2 the run failed or had problems.";
 
 /// The commands.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Audit documents and catalogue facts, from files or a running deployment
+    /// Check stored data, from files or a running deployment: documents, options, indexes, workload
     #[command(after_help = AUDIT_EXAMPLES)]
     Audit(AuditArgs),
     /// Answer the launch review and the security self-check: pass, fail or unknown, with the evidence
     #[command(after_help = CHECKLIST_EXAMPLES, mut_args = hidden(&NOT_OF_CHECKLIST))]
     Checklist(ChecklistArgs),
-    /// Judge shard keys, or propose some
+    /// Evaluate shard keys, or propose new ones
     #[command(name = "shardkey", after_help = SHARDKEY_EXAMPLES)]
     ShardKey(ShardKeyArgs),
-    /// Validators: read them off documents, hold documents against them, compare and apply them
+    /// Derive validators from documents, check documents, compare and apply validators
     #[command(after_help = SCHEMA_EXAMPLES)]
     Schema(crate::schema::args::SchemaArgs),
-    /// Judge source code and settings: clients, connection strings, updates, models, secrets
+    /// Check source code and settings: clients, connection strings, updates, models, secrets
     #[command(after_help = crate::lint::EXAMPLES)]
     Lint(crate::lint::LintArgs),
-    /// Connections: judge strings, size pools, choose a method, write clients
+    /// Check connection strings, size pools, choose a connection method, generate clients
     Connect(crate::connect::ConnectArgs),
-    /// Decide how entities become documents: embed, reference or hybrid, with the arithmetic shown
+    /// Design documents from a model of entities: embed, reference or hybrid, with the costs
     #[command(after_help = crate::design::EXAMPLES)]
     Design(crate::design::DesignArgs),
     /// Run a proxy that pools connections; drivers see it as a router
@@ -70,10 +70,10 @@ pub(crate) enum Command {
     /// Explain a rule: what it checks, why it matters, how to fix it
     #[command(after_help = EXPLAIN_EXAMPLES)]
     Explain(ExplainArgs),
-    /// Print the completions of a shell
+    /// Print shell completions
     #[command(after_help = COMPLETIONS_EXAMPLES)]
     Completions(CompletionsArgs),
-    /// Print the manual page, or write those of all commands
+    /// Print the manual page, or write the pages of all commands
     #[command(after_help = MAN_EXAMPLES)]
     Man(ManArgs),
 }
@@ -84,7 +84,7 @@ Examples:
   docward schema check user.schema.json dump/ --collection t_user
   docward schema apply \"$OPERATOR_URI\" --schema user.schema.json --namespace db_shop.t_user
 
-Each command has its own --help; docs/schema.md tells the whole story.";
+Each command has its own --help. docs/schema.md describes all of them.";
 
 const DIFF_EXAMPLES: &str = "\
 Examples:
@@ -93,11 +93,11 @@ Examples:
   docward audit dump --format json | docward diff monday.json -
   docward diff main.json branch.json --format markdown --fail-on warning
 
-Findings that the later run did not look for (a rule switched off, another filter, a source that could \
-not be read) are counted apart and not called fixed.
+Findings that the later run did not check are counted separately and are not called fixed: the \
+ rule was off, a filter was different, or a source could not be read.
 
-Exit codes: 0 nothing new at or above --fail-on, 1 something is, 2 could not run, or the later run did not \
-read everything.";
+Exit codes: 0 no new findings at or above --fail-on, 1 new findings, 2 the comparison failed, or \
+ the later run did not read everything.";
 
 const COMPLETIONS_EXAMPLES: &str = "\
 Examples:
@@ -116,19 +116,19 @@ Examples:
   docward audit backup.archive.gz                   a mongodump --archive file
   docward audit exports/orders.json --as db_shop.t_order
   docward audit mongodb://localhost:27017           a running deployment: a sample of each collection
-  docward audit \"$MONGODB_URI\" --full              every document of it
-  docward audit \"$MONGODB_URI\" --pushdown          a sample, and figures the server counts over all
+  docward audit \"$MONGODB_URI\" --full              every document
+  docward audit \"$MONGODB_URI\" --pushdown          a sample, and figures that the server computes
   docward audit \"$MONGODB_URI\" --metadata-only     options, indexes and counts, no documents
   docward audit \"$MONGODB_URI\" --save-evidence monday.json.gz
-  docward audit monday.json.gz                      what was saved, without the deployment
+  docward audit monday.json.gz                      the saved facts, without the deployment
   docward audit \"$MONGODB_URI\" --earlier monday.json.gz    what has grown since
-  docward audit \"$MONGODB_URI\" --full --resume all.json.gz --save-evidence all.json.gz
-                                                    go on with an interrupted reading
+  docward audit \"$MONGODB_URI\" --full --resume all.json.gz --save-evidence all.json.gz          \
+                                             continue an interrupted run
   docward audit \"$MONGODB_URI\" --db 'db_*' --sample 50000
   mongoexport ... | docward audit - --as db_shop.t_order
   docward audit dump/ --format json --output report.json
   docward audit dump/ --format html --output report.html
-  docward audit dump/ --write-baseline              accept what there is for now, …
+  docward audit dump/ --write-baseline              accept the existing findings, …
   docward audit dump/ --baseline docward-baseline.json   … and report only what is new
   docward audit dump/ --select D,T002 --fail-on warning
   docward audit dump/ --profile vendor              with house naming (db_, t_)
@@ -147,7 +147,7 @@ const CHECKLIST_EXAMPLES: &str = "\
 Examples:
   docward checklist dump/
   docward checklist dump/ --format json
-  docward checklist dump/ --fail-on warning             a verdict of warn counts, too
+  docward checklist dump/ --fail-on warning             fail on warnings, too
   docward checklist dump/ --format html --output review.html
   docward checklist \"$MONGODB_URI\" --security --client-uri \"$APP_URI\" --network-rules network.toml";
 
@@ -156,14 +156,15 @@ Examples:
   docward shardkey dump/ --collection t_order                      propose keys
   docward shardkey dump/ --collection t_order --key '{\"status\": 1}'
   docward shardkey orders.bson --key '{\"customerId\": 1, \"createdAt\": 1}' --key '{\"_id\": \"hashed\"}'
-  docward shardkey dump/ --collection t_order --log mongod.log  weigh the reads too
+  docward shardkey dump/ --collection t_order --log mongod.log  use the reads in a log
   docward shardkey dump/ --collection t_session --zone region      data that must stay in a region
-  docward shardkey \"$MONGODB_URI\" --collection t_order            the key it has, and better ones
-  docward shardkey \"$MONGODB_URI\" --collection t_order --full     every document, in the order they lie
+  docward shardkey \"$MONGODB_URI\" --collection t_order            the current key, and better ones
+  docward shardkey \"$MONGODB_URI\" --collection t_order --full     every document, in storage order
 
-Servers of 7.0 and later are asked for their own analyzeShardKey as well.
+On MongoDB 7.0 and later, Docward also runs the server's analyzeShardKey.
 
-Exit codes: 0 no key asked about, or that the collection has, fails, 1 one of them does, 2 could not run or ran with problems.";
+Exit codes: 0 the current key and all given keys pass, 1 one of them fails, 2 the run failed or \
+ had problems.";
 
 const RULES_EXAMPLES: &str = "\
 Examples:

@@ -26,7 +26,7 @@ pub(crate) fn site() -> Site {
         let site = Site::at(&given);
         if site.is_none() {
             complain(&format!(
-                "note: {SITE} is ignored: it is not an address such as https://docs.example.org"
+                "note: {SITE} is ignored, because it is not a URL such as https://docs.example.org"
             ));
         }
         site

@@ -22,8 +22,8 @@ pub(crate) fn diff(args: &DiffArgs) -> anyhow::Result<u8> {
     let mut new = read(&args.new)?;
     if old.profile != new.profile && !args.quiet {
         complain(&format!(
-            "note: the reports have different profiles ({} and {}): what the profile switches on or off \
-             looks new or is not looked for",
+            "note: the reports have different profiles ({} and {}), so findings of rules that \
+             only one profile enables look new or are not compared",
             old.profile.name(),
             new.profile.name()
         ));
@@ -31,7 +31,8 @@ pub(crate) fn diff(args: &DiffArgs) -> anyhow::Result<u8> {
     let is_blank = old.documents() == 0 && old.findings.is_empty() && !old.is_whole();
     if is_blank && !args.quiet {
         complain(&format!(
-            "note: {} is the report of a run that read nothing, so nothing was looked for before",
+            "note: {} is the report of a run that read nothing, so there is nothing to compare \
+             with",
             name(&args.old)
         ));
     }

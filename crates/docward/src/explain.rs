@@ -83,7 +83,7 @@ fn explain_id(args: &ExplainArgs, rules: &[&str]) -> anyhow::Result<String> {
                 [] => "`docward rules` lists the rules".to_owned(),
                 near => format!("did you mean `{}`?", near.join("` or `")),
             };
-            bail!("nothing is called `{id}`; {hint}");
+            bail!("no rule or id is called `{id}`; {hint}");
         }
     };
     Ok(match args.format {

@@ -218,7 +218,7 @@ pub(crate) fn list(entries: &[Entry], width: usize) -> String {
         let text = wrap(&entry.title, width, longest + 2, longest + 2);
         let _ = writeln!(out, "{:<longest$}  {text}", entry.id);
     }
-    out.push_str("\n`docward explain ID` tells more\n");
+    out.push_str("\n`docward explain ID` explains one\n");
     out
 }
 

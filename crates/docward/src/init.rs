@@ -33,7 +33,7 @@ Examples:
   docward init mongodb://localhost:27017/shop --yes
   docward init --output -            prints the file
 
-Asks at most two questions on a terminal; --yes takes what was found.
+On a terminal, the command asks at most two questions. --yes accepts the detected values.
 
 Exit codes: 0 the file was written, 2 it was not.";
 
@@ -52,7 +52,8 @@ const DUMP_DEPTH: usize = 2;
 /// What to look at, and where the file goes.
 #[derive(Args, Debug)]
 pub(crate) struct InitArgs {
-    /// Dumps, data files, connection strings and directories with code (default: what is found here)
+    /// Dumps, data files, connection strings and directories with code (default: those in the
+    /// working directory)
     #[arg(value_name = "SOURCE|PATH")]
     sources: Vec<String>,
 
@@ -60,11 +61,11 @@ pub(crate) struct InitArgs {
     #[arg(short, long, value_name = "FILE", default_value = "docward.toml")]
     output: PathBuf,
 
-    /// Ask nothing
+    /// Do not ask questions
     #[arg(short, long)]
     yes: bool,
 
-    /// Replace a file that exists
+    /// Overwrite an existing file
     #[arg(long)]
     force: bool,
 }
@@ -90,7 +91,8 @@ pub(crate) fn init(args: &InitArgs) -> anyhow::Result<u8> {
     let prints = args.output == Path::new("-");
     if !prints && args.output.exists() && !args.force {
         bail!(
-            "{} exists; change it by hand, write another with --output FILE, or replace it with --force",
+            "{} exists already; edit it, write to another file with --output FILE, or overwrite \
+             it with --force",
             args.output.display()
         );
     }
@@ -139,7 +141,7 @@ pub(crate) fn init(args: &InitArgs) -> anyhow::Result<u8> {
     // Sources that the user names must be readable, unlike those that were found here.
     if !args.sources.is_empty() && found.collections == 0 && found.camel + found.snake == 0 {
         let named = docward_uri::redact(&args.sources.join(" "));
-        complain(&format!("error: {named}: nothing was found to learn from; check the names"));
+        complain(&format!("error: {named}: found no data and no code; check the paths"));
         return Ok(PROBLEMS);
     }
     let is_asked = !args.yes && !prints && std::io::stdin().is_terminal();
@@ -251,7 +253,7 @@ fn ask(found: &Found, answers: &mut impl BufRead) -> anyhow::Result<(ProfileName
     let proposed = proposed_profile(found);
     let profile = loop {
         let answer = ask(&format!(
-            "Rule preset, neutral or vendor (vendor asks for the names db_… and t_…) [{}]: ",
+            "Rule preset, neutral or vendor (vendor requires names such as db_… and t_…) [{}]: ",
             proposed.name()
         ))?;
         match ProfileName::parse(&answer) {
@@ -297,18 +299,20 @@ fn file(found: &Found, profile: ProfileName, core: &[String]) -> String {
     };
     let mut out = format!(
         "# Settings of Docward, written by `docward init`{}.\n\
-         # `docward rules` lists the rules, `docward explain CODE` has the thresholds of one, and\n\
+         # `docward rules` lists the rules, `docward explain CODE` shows the thresholds of a \
+          rule, and\n\
          # `docward rules --config-schema` prints a schema of this file for editors.\n\n",
         docward_uri::redact(&looked_at).replace('\n', " ")
     );
     out.push_str(
-        "# Rule preset: \"vendor\" asks for the house names db_… and t_…, \"neutral\" does not.\n",
+        "# Rule preset: \"vendor\" requires names such as db_… and t_…, \"neutral\" does not.\n",
     );
     out.push_str(&format!("profile = \"{}\"\n\n", profile.name()));
     let words: Vec<String> =
         FailOn::ALL.iter().map(|word| format!("\"{}\"", word.name())).collect();
     out.push_str(&format!(
-        "# The severity from which findings make the exit code 1: {}.\nfail-on = \"error\"\n\n",
+        "# Findings of this severity or higher set the exit code to 1: {}.\nfail-on = \
+         \"error\"\n\n",
         words.join(", ")
     ));
     match prefers(found) {
@@ -323,7 +327,8 @@ fn file(found: &Found, profile: ProfileName, core: &[String]) -> String {
     }
     out.push_str(
         "# Business-critical collections: stricter limits of size, and a validator is mandatory.\n\
-         # Without a list Docward takes ordinary collections with documents, other than logs, caches and sessions.\n",
+         # Without a list, Docward infers it: ordinary collections with documents, except logs, \
+          caches and sessions.\n",
     );
     let is_guess = core.is_empty();
     let (mark, listed) = if is_guess { ("# ", found.core.as_slice()) } else { ("", core) };
@@ -332,7 +337,8 @@ fn file(found: &Found, profile: ProfileName, core: &[String]) -> String {
     } else {
         if is_guess {
             out.push_str(
-                "# This list is such a guess: remove what is not business-critical, then the marks of comments.\n",
+                "# This list is a guess: remove what is not business-critical, then uncomment \
+                 it.\n",
             );
         }
         out.push_str(&format!("{mark}[collections]\n{mark}core = [\n"));
@@ -342,9 +348,9 @@ fn file(found: &Found, profile: ProfileName, core: &[String]) -> String {
         out.push_str(&format!("{mark}]\n\n"));
     }
     out.push_str(
-        "# What some collections are allowed.\n\
+        "# Exceptions for some collections.\n\
          # [[namespaces]]\n# match = \"shop.import_*\"\n# ignore = [\"D008\"]\n\n\
-         # A finding that has to wait, with a reason and a last day.\n\
+         # An accepted finding, with a reason and a last day.\n\
          # [[suppress]]\n# rule = \"T002\"\n# match = \"shop.orders\"\n\
          # reason = \"converted with the next release\"\n# expires = \"2027-06-30\"\n",
     );

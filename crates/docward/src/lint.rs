@@ -22,36 +22,36 @@ use crate::{
 
 pub(crate) const EXAMPLES: &str = "\
 Examples:
-  docward lint .                                 everything below, as ignore files allow
+  docward lint .                                 all files, except ignored ones
   docward lint src/ deploy/ .env.production
   docward lint . --changed-since origin/main     only findings on lines that a branch changes
   docward lint . --select C,S                    connections and secrets only
   docward lint . --format sarif --output lint.sarif
-  docward lint . --write-baseline                accept what there is for now, …
+  docward lint . --write-baseline                accept the existing findings, …
   docward lint . --baseline docward-baseline.json   … and report only what is new
   docward lint . --fix                           apply safe fixes
-  docward lint . --diff --unsafe-fixes | git apply   all fixes, looked through before they are applied
+  docward lint . --diff --unsafe-fixes | git apply   all fixes, as a patch
   docward audit dump/ --code .                   code and data together
 
-A comment allows a finding on its own line and the next, if need be until a day:
+A comment accepts a finding on its own line and on the next line. The last day is optional:
   // docward: allow D020 until 2027-01-31 a nightly job cuts the list
 
-Tests are left out unless --include-tests is given; so is what .gitignore and .docwardignore name,
-but for what git tracks all the same and, where there is no git, a .env in the tree.
+Docward skips tests (unless --include-tests is given) and files that .gitignore or .docwardignore \
+ exclude. It does read ignored files that git tracks, and .env files outside of git repositories.
 Settings come from the nearest docward.toml; see docs/lint.md.";
 
 /// What to look at and how to report.
 #[derive(Args, Debug)]
 pub(crate) struct LintArgs {
-    /// Files and folders
+    /// Files and directories
     #[arg(required = true, value_name = "PATH")]
     pub(crate) paths: Vec<String>,
 
-    /// Report only findings on lines that differ from this revision of git, or in new files
+    /// Report only findings on lines that changed since this git revision, and in new files
     #[arg(long, value_name = "REV")]
     pub(crate) changed_since: Option<String>,
 
-    /// Look at tests as well
+    /// Check tests as well
     #[arg(long)]
     pub(crate) include_tests: bool,
 
@@ -59,15 +59,15 @@ pub(crate) struct LintArgs {
     #[arg(long, group = "fixing")]
     pub(crate) fix: bool,
 
-    /// Print what --fix would change as a patch for `git apply`, and change nothing
+    /// Print the fixes as a patch for `git apply`, and change no files
     #[arg(long, group = "fixing")]
     pub(crate) diff: bool,
 
-    /// Fix also what may change the behaviour of the program
+    /// Also apply fixes that may change the behaviour of the program
     #[arg(long, requires = "fixing")]
     pub(crate) unsafe_fixes: bool,
 
-    /// Threads (default: as many as there are cores)
+    /// Number of threads (default: number of cores)
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=256))]
     pub(crate) threads: Option<u16>,
 
@@ -78,7 +78,7 @@ pub(crate) struct LintArgs {
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
 
-    /// Settings (default: the nearest docward.toml)
+    /// Settings file (default: the nearest docward.toml)
     #[arg(long, value_name = "FILE")]
     pub(crate) config: Option<PathBuf>,
 
@@ -99,10 +99,13 @@ pub(crate) fn lint(args: &LintArgs) -> anyhow::Result<u8> {
         ["mongodb://", "mongodb+srv://"].iter().any(|scheme| path.starts_with(scheme))
     };
     if args.paths.iter().any(is_uri) {
-        bail!("lint reads files and folders; `docward connect check` judges connection strings");
+        bail!(
+            "lint reads files and directories; `docward connect check` checks connection \
+         strings"
+        );
     }
     for path in &args.paths {
-        crate::secrets::refuse_lookalike(path, "lint reads files and folders")?;
+        crate::secrets::refuse_lookalike(path, "lint reads files and directories")?;
     }
     let paths: Vec<PathBuf> = args.paths.iter().map(PathBuf::from).collect();
     // If no path exists, there is no report, and an existing one stays unchanged.
@@ -152,7 +155,8 @@ pub(crate) fn lint(args: &LintArgs) -> anyhow::Result<u8> {
         put(&patch.text, args.output.as_deref())?;
         for at in &patch.left_out {
             complain(&format!(
-                "note: {}:{} is left out of the patch, which would show a password there; {} changes the file itself",
+                "note: the patch omits {}:{}, because it would show a password; {} changes the \
+                 file itself",
                 at.file,
                 at.line,
                 if args.unsafe_fixes { "--fix --unsafe-fixes" } else { "--fix" }
@@ -182,8 +186,8 @@ pub(crate) fn lint(args: &LintArgs) -> anyhow::Result<u8> {
             complain(&format!("note: {note}"));
             if fixed.needs_variable {
                 complain(
-                    "note: set MONGODB_URI to the connection string before the program is started, and change the \
-                     password, because it is known",
+                    "note: set MONGODB_URI to the connection string before you start the program, \
+                     and change the password, because it was in the code",
                 );
             }
         }
@@ -249,9 +253,9 @@ impl Pass {
         let mut problems = std::mem::take(&mut seen.problems);
         if seen.code.files == 0 && problems.is_empty() {
             let message = match seen.tests_left_out {
-                0 => "no source code or settings were found: nothing was judged".to_owned(),
+                0 => "no source code or settings were found; nothing was checked".to_owned(),
                 n => {
-                    format!("only tests were found ({n} files): give --include-tests to judge them")
+                    format!("only tests were found ({n} files); --include-tests checks them")
                 }
             };
             problems.push(Problem { source: args.paths.join(" "), message });

@@ -27,7 +27,10 @@ pub(crate) fn read_model(file: &Path) -> anyhow::Result<Option<DesignModel>> {
             .with_context(|| format!("cannot read the model {name}"))?;
     }
     let Ok(text) = String::from_utf8(bytes) else {
-        bail!("{name}: the model is no UTF-8 text; `docward design init` writes one to start from");
+        bail!(
+            "{name}: the model is not UTF-8 text; `docward design init` writes one to start \
+         from"
+        );
     };
     match docward_design::read(&name, &text) {
         Ok(model) => Ok(Some(model)),

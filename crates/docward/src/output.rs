@@ -59,11 +59,12 @@ pub(crate) fn check(shown: &ShownArgs, output: Option<&Path>) -> anyhow::Result<
     let without_file = shown.formats.format.iter().filter(|one| one.file.is_none()).count();
     if without_file > 1 {
         bail!(
-            "two formats would go to the same place; name a file for each but one, as in --format html=report.html"
+            "two formats have the same destination; name a file for one of them, as in --format \
+             html=report.html"
         );
     }
     if output.is_some() && without_file == 0 && !shown.formats.format.is_empty() {
-        bail!("every --format names its file, so there is nothing to write to --output");
+        bail!("--output has no effect, because every --format names its own file; remove --output");
     }
     for code in shown.expand.iter().filter(|code| *code != "all") {
         config::known_selector(code)?;
@@ -97,7 +98,8 @@ pub(crate) fn spare<'f>(
         }
         if file.file_name().is_some_and(|name| name == "docward.toml") && file.is_file() {
             bail!(
-                "{shown} holds settings, and the output would replace them; write to another file"
+                "{shown} contains settings, and the output would replace them; write to another \
+                 file"
             );
         }
     }

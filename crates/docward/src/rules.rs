@@ -26,7 +26,7 @@ const FAMILIES: [(&str, &str); 12] = [
     ("C", "Connection strings and clients"),
     ("S", "Security"),
     ("W", "Workload"),
-    ("A", "What is accepted for now"),
+    ("A", "Accepted findings"),
 ];
 
 /// The first line of generated lists of rules.
@@ -102,7 +102,7 @@ fn no_match(args: &RulesArgs) -> anyhow::Result<String> {
     {
         return Ok(match ids::find(clause)? {
             Found::One(entry) => format!(
-                "no rule implements `{}`; `docward explain {}` tells what does",
+                "no rule implements `{}`; `docward explain {}` shows what does",
                 entry.id, entry.id
             ),
             Found::Group(entries) => {
@@ -118,7 +118,7 @@ fn no_match(args: &RulesArgs) -> anyhow::Result<String> {
         });
     }
     let Some(text) = &args.grep else {
-        return Ok("no rule has all of that; leave one of the conditions out".to_owned());
+        return Ok("no rule matches all conditions; remove one of them".to_owned());
     };
     let words = metas().into_iter().flat_map(|rule| {
         rule.name.split('-').chain([rule.code, rule.name]).filter(|word| word.len() > 3)
@@ -139,7 +139,7 @@ fn list(rules: &[&RuleMeta]) -> String {
     }
     let _ = writeln!(
         out,
-        "\n{}; `docward explain CODE` tells more",
+        "\n{}; `docward explain CODE` explains one",
         docward_model::text::plural(rules.len() as u64, "rule")
     );
     out

@@ -142,7 +142,8 @@ pub(crate) fn note_other_keys(evidence: &Evidence, settings: &Settings) {
         let sharded = cluster.and_then(|cluster| cluster.collection(&declared.namespace));
         if let Some(sharded) = sharded.filter(|sharded| sharded.key.fields != declared.fields) {
             complain(&format!(
-                "note: {} is sharded by {}, and docward.toml declares {}; the former was judged",
+                "note: {} is sharded by {}, but docward.toml declares {}; Docward evaluated the \
+                 key of the cluster",
                 declared.namespace,
                 key_text(&sharded.key.fields),
                 key_text(&declared.fields)

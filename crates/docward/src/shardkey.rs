@@ -61,7 +61,7 @@ pub(crate) fn shardkey(mut args: ShardKeyArgs) -> anyhow::Result<u8> {
     if !keys.is_empty() && business.len() > 1 {
         let names: Vec<String> = business.iter().take(5).map(|c| c.namespace.to_string()).collect();
         bail!(
-            "--key is about one collection and {} were read ({}, …); choose one with --collection",
+            "--key needs one collection, but {} were read ({}, …); choose one with --collection",
             business.len(),
             names.join(", ")
         );
@@ -70,7 +70,7 @@ pub(crate) fn shardkey(mut args: ShardKeyArgs) -> anyhow::Result<u8> {
         && !business.is_empty()
         && business.iter().all(|c| c.profile.as_ref().is_none_or(|p| p.field(zone).is_none()))
     {
-        bail!("--zone {zone}: no document that was read has such a field");
+        bail!("--zone {zone}: no document that was read has this field");
     }
     let question = KeyQuestion {
         keys,
@@ -104,18 +104,20 @@ fn not_to_be_judged(collection: &Collection) -> Option<String> {
     let namespace = &collection.namespace;
     match collection.kind {
         CollectionKind::View => Some(format!(
-            "{namespace} is a view, which cannot be sharded; ask about the collection it reads"
+            "{namespace} is a view, which cannot be sharded; name the collection that it reads"
         )),
         CollectionKind::TimeSeries => {
             let options = collection.options.as_ref().and_then(|o| o.time_series.as_ref());
             let time = options.map_or("timeField", |o| o.time_field.as_str());
             let meta = match options.map(|o| o.meta_field.as_deref()) {
                 Some(Some(meta)) => format!("`{meta}` or fields inside it"),
-                Some(None) => "a metaField, which it does not have".to_owned(),
+                Some(None) => "a metaField (it has none)".to_owned(),
                 None => "its metaField".to_owned(),
             };
             Some(format!(
-                "{namespace} is a time series collection, whose buckets are not measured; its key may be made of {meta} and, last and not hashed, `{time}` (from 5.1 on)"
+                "{namespace} is a time series collection, and Docward does not measure its \
+                 buckets. Its shard key can consist of {meta} and, in the last place and not \
+                 hashed, `{time}` (MongoDB 5.1 and later)"
             ))
         }
         _ => None,

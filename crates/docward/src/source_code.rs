@@ -59,17 +59,16 @@ fn fault(allowed: &Allowed) -> Option<String> {
         let is_name = rule.chars().all(|c| c.is_ascii_alphanumeric() || c == '-');
         let rule = if is_name { rule.as_str() } else { "…" };
         return Some(format!(
-            "the comment allows `{rule}`, and there is no such rule; `docward rules` lists them"
+            "the comment accepts findings of `{rule}`, but there is no such rule; `docward rules` \
+             lists all rules"
         ));
     }
     if allowed.until.as_deref().is_some_and(|day| !docward_config::is_day(day)) {
         return Some(
-            "the comment allows a finding until a day that cannot be read; write it as 2027-01-31"
-                .to_owned(),
+            "the last day in this comment is not a date; write it as 2027-01-31".to_owned(),
         );
     }
     allowed.reason.is_empty().then(|| {
-        "the comment allows a finding and does not say why; write the reason behind the rule"
-            .to_owned()
+        "the comment accepts a finding without a reason; write the reason after the rule".to_owned()
     })
 }

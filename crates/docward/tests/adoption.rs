@@ -84,7 +84,7 @@ fn a_baseline_goes_round_and_only_shrinks() {
 
     let missing = project.audit(&["--baseline", &file]);
     assert_eq!(code(&missing), 2);
-    assert!(stderr(&missing).contains("--write-baseline makes one"), "{}", stderr(&missing));
+    assert!(stderr(&missing).contains("--write-baseline creates it"), "{}", stderr(&missing));
 
     // All findings are accepted, so only new ones are reported.
     let (written, exit) = project.report(&["--baseline", &file, "--write-baseline"]);
@@ -260,7 +260,7 @@ fn a_diff_does_not_call_withheld_or_unread_things_fixed_or_new() {
     let since = docward(&["diff", &file("blank.json"), &file("all.json")]);
     assert_eq!(code(&since), 0, "{}", stderr(&since));
     assert!(stderr(&since).contains("a run that read nothing"), "{}", stderr(&since));
-    assert!(stdout(&since).contains(" not looked for before"), "{}", stdout(&since));
+    assert!(stdout(&since).contains(" not checked before"), "{}", stdout(&since));
     fs::write(file("diff.json"), diff("narrow.json", "all.json").to_string()).unwrap();
     let of_diff = docward(&["diff", &file("all.json"), &file("diff.json")]);
     assert_eq!(code(&of_diff), 2);
@@ -304,7 +304,7 @@ fn the_baseline_can_be_named_in_the_settings() {
     assert_eq!(code(&broken), 2);
     assert!(stderr(&broken).contains("is not a baseline"), "{}", stderr(&broken));
     let alone = project.audit(&["--allow-growth"]);
-    assert!(stderr(&alone).contains("goes with --write-baseline"), "{}", stderr(&alone));
+    assert!(stderr(&alone).contains("requires --write-baseline"), "{}", stderr(&alone));
 }
 
 #[test]
@@ -394,7 +394,7 @@ fn a_waived_item_is_signed_off() {
     project.orders(&["\"orderedAt\": {\"$date\": \"2024-01-01T00:00:00Z\"}"]);
     waive("2999-12-31");
     let passed = stdout(&list(&["--format", "json"]));
-    assert!(passed.contains("its waiver in docward.toml is not needed any more"), "{passed}");
+    assert!(passed.contains("its waiver in docward.toml is no longer needed"), "{passed}");
     assert!(!passed.contains("the old ledger"), "what passes is not waived");
 }
 

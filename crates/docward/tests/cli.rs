@@ -346,7 +346,7 @@ fn every_id_is_explained_and_misspelt_ones_are_corrected() {
         (&["explain", "CK-44"][..], "`CK-4`"),
         (&["rules", "--clause", "DM-99"], "no clause is called `DM-99`; did you mean `DM-"),
         (&["rules", "--clause", "DM-09.22"], "did you mean `DM-09.2`"),
-        (&["rules", "--clause", "DP-3"], "`docward explain DP-3` tells what does"),
+        (&["rules", "--clause", "DP-3"], "`docward explain DP-3` shows what does"),
         (&["rules", "--grep", "unbouded"], "did you mean `unbounded`"),
         (&["rules", "--grep", "zzzz"], "no rule has `zzzz`"),
     ] {

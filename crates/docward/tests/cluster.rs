@@ -105,7 +105,7 @@ fn sk_2_shardkey_judges_the_key_that_is_there_first_and_measures_its_spread() {
     let uri = servers.uri();
     let arguments = ["shardkey", &uri, "--collection", "t_order", "--full", "--no-progress"];
     let out = docward(&[&arguments[..], &["--format", "json"]].concat());
-    assert_eq!(code(&out), 1, "the key it has fails");
+    assert_eq!(code(&out), 1, "the current key fails");
     let report: Value = serde_json::from_slice(&out.stdout).expect("JSON");
     let collection = &report["collections"][0];
     assert_eq!(collection["shards"], 2);
@@ -120,8 +120,8 @@ fn sk_2_shardkey_judges_the_key_that_is_there_first_and_measures_its_spread() {
     let said = stdout(&docward(&arguments)).split_whitespace().collect::<Vec<_>>().join(" ");
     for part in [
         "BAD { status: 1 }",
-        "fullest shard 75 % of the chunks, as they lie",
-        "of the chunks: s0 75 % (9 chunks, 4 too large to be moved) · s1 25 % (3 chunks)",
+        "fullest shard 75 % of the current chunks",
+        "of the chunks: s0 75 % (9 chunks, 4 too large to move) · s1 25 % (3 chunks)",
         "the balancer does not move its chunks",
     ] {
         assert!(said.contains(part), "{part}: {said}");

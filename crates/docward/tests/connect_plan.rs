@@ -162,7 +162,7 @@ fn bad_input_is_refused_with_a_reason() {
         ("plan --apps 99999999999999999999999 --method lb --pool 5", "99999999999999999999999"),
         ("plan --apps 1.5 --method lb --pool 5", "1.5"),
         ("plan --apps 20 --method lb", "--pool, or --qps and --latency-ms"),
-        ("plan --apps 20 --method lb --qps 1000", "--qps alone says nothing"),
+        ("plan --apps 20 --method lb --qps 1000", "--qps alone is not enough"),
         ("plan --apps 20 --method lb --latency-ms 20", "--qps"),
         ("plan --apps 20 --method lb --qps NaN --latency-ms 20", "not a number"),
         ("plan --apps 20 --method lb --qps inf --latency-ms 20", "not a number"),
@@ -173,28 +173,28 @@ fn bad_input_is_refused_with_a_reason() {
         ("plan --apps 20 --pool 5", "--method is missing"),
         ("plan --apps 20 --method srv --pool 5", "--mongos is missing"),
         ("plan --apps 20 --method replica-set --mongos 3 --pool 5", "a replica set has members"),
-        ("plan --apps 20 --method lb --members 3 --pool 5", "about replica sets"),
+        ("plan --apps 20 --method lb --members 3 --pool 5", "applies to replica sets"),
         ("plan --apps 20 --method replica-set --pool 5 --scale-mongos 8", "has no mongos"),
-        ("plan --apps 20 --method lb --pool 5 --read-preference primary", "changes nothing"),
+        ("plan --apps 20 --method lb --pool 5 --read-preference primary", "has no effect"),
         ("plan --method lb --pool 5", "--apps"),
         ("plan --apps 20 --method lb --pool 5 --uri localhost", "mongodb://"),
         ("plan --apps 20 --method lb --pool 5 --config no-such.toml", "no-such.toml"),
         ("choose", "--topology is missing"),
         ("choose --topology sharded", "--mongos is missing"),
-        ("choose --topology replica-set --mongos 3", "about sharded clusters"),
-        ("choose --topology sharded --mongos 3 --members 3", "about replica sets"),
-        ("choose --topology replica-set --routers-change-often", "about sharded clusters"),
+        ("choose --topology replica-set --mongos 3", "applies to sharded clusters"),
+        ("choose --topology sharded --mongos 3 --members 3", "applies to replica sets"),
+        ("choose --topology replica-set --routers-change-often", "apply only to sharded clusters"),
         ("choose --mongos 0", "0 is not in 1.."),
         ("choose --mongos 8 --client-ips 0", "0 is not in 1.."),
         ("choose --mongos 8 --driver cobol@1", "cobol"),
-        ("choose --mongos 8 --driver python@new", "no version"),
+        ("choose --mongos 8 --driver python@new", "not a version"),
         ("choose --mongos 8 --server-version x", "not a version"),
         ("choose --mongos 8 --apps 5", "--pool"),
         ("choose --mongos 8 --apps 5 --pool 3", "--limit"),
         ("choose --mongos 8 --limit 3000", "--apps"),
-        ("choose --mongos 8 --lock Cargo.toml", "not understood"),
+        ("choose --mongos 8 --lock Cargo.toml", "unknown type of file"),
         ("choose --mongos 8 --lock no/go.mod", "no/go.mod"),
-        ("sdk --lang python --go-version 1", "about Go"),
+        ("sdk --lang python --go-version 1", "applies to Go"),
         ("sdk --lang cobol", "cobol"),
         ("sdk --lang go --go-version 3", "3"),
         ("sdk --lang python --pool 0", "0 is not in 1.."),
@@ -259,7 +259,7 @@ fn cm_0_3_cm_2_4_st_30_ap_s1_4_choices_of_the_rule_book() {
     let markdown = text(
         "choose --topology sharded --mongos 16 --client-ips 4 --driver java@3.4 --format markdown",
     );
-    assert!(markdown.contains("must be switched on at the provider first (CM-3.2)"), "{markdown}");
+    assert!(markdown.contains("must first be enabled at the provider (CM-3.2)"), "{markdown}");
 }
 
 #[test]
@@ -276,7 +276,7 @@ fn cm_0_2_replica_sets_and_standalones_are_told_as_what_they_are() {
         "{row}"
     );
     let shown = text("choose --topology standalone");
-    assert!(shown.contains("connect by the address of the one server"), "{shown}");
+    assert!(shown.contains("connect by the address of the server"), "{shown}");
     assert!(shown.contains("HOST:27017/?authSource") && !shown.contains("replicaSet"), "{shown}");
     let directory = tempfile::tempdir().unwrap();
     let file = directory.path().join("docward.toml");

@@ -639,7 +639,7 @@ fn dp_2_an_interview_ends_in_a_model_and_its_design() {
     assert!(stdout(&output).contains("how is `post` read"), "{}", stdout(&output));
     let output = ask("blog\n");
     assert_eq!((code(&output), stdout(&output).as_str()), (2, ""));
-    assert!(stderr(&output).contains("broken off"), "{}", stderr(&output));
+    assert!(stderr(&output).contains("was cancelled"), "{}", stderr(&output));
 }
 
 #[test]

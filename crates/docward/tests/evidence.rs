@@ -188,7 +188,7 @@ fn an_array_that_grew_between_two_dates_is_forecast() {
     let output = docward(&["audit", text(&monday), "--earlier", text(&friday)]);
     assert_eq!(code(&output), 2);
     let text = stdout(&output).split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(text.contains("give the older of the two files"), "{text}");
+    assert!(text.contains("name the older of the two files"), "{text}");
 }
 
 /// ALG-6, DM-08.2: one more address does not show an unbounded array.
@@ -270,7 +270,7 @@ fn an_earlier_date_of_other_data_is_told() {
         let report = crate::common::audit_json(&[text(file), "--earlier", text(&saved)]).0;
         report["notes"].to_string()
     };
-    assert!(told(&after).contains("no document is in both"), "{}", told(&after));
+    assert!(told(&after).contains("the two runs have no document in common"), "{}", told(&after));
     assert!(told(&other).contains("none of its collections was audited"), "{}", told(&other));
-    assert!(!told(&same).contains("nothing is said about growth"), "{}", told(&same));
+    assert!(!told(&same).contains("growth is unknown"), "{}", told(&same));
 }

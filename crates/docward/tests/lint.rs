@@ -141,6 +141,79 @@ fn ck_15_dm_08_2_files_that_nobody_takes_in_are_pedantic() {
     }
 }
 
+/// A shop whose handlers read too much: models, a service and routes in files of their own.
+fn shop(server: &str) -> tempfile::TempDir {
+    project(&[
+        (
+            "models/order.js",
+            "const mongoose = require('mongoose');\nmodule.exports = mongoose.model('Order', new mongoose.Schema({ no: Number, product: mongoose.ObjectId }));\n",
+        ),
+        (
+            "models/product.js",
+            "const mongoose = require('mongoose');\nmodule.exports = mongoose.model('Product', new mongoose.Schema({ name: String }));\n",
+        ),
+        (
+            "services/products.js",
+            "const Product = require('../models/product');\nexports.productOfOrder = (id) => Product.findById(id);\n",
+        ),
+        (
+            "routes/orders.js",
+            "const Order = require('../models/order');\nconst { productOfOrder } = require('../services/products');\nrouter.get('/', async (req, res) => {\n  const orders = await Order.find();\n  for (const order of orders) order.of = await productOfOrder(order.product);\n  res.json(orders);\n});\nrouter.get('/page', async (req, res) => {\n  res.json(await Order.find({ shop: req.query.shop }).skip(req.query.page * 20).limit(20));\n});\nrouter.post('/', async (req, res) => {\n  const no = (await Order.countDocuments()) + 1;\n  res.json(await Order.create({ no, product: req.body.product }));\n});\nmodule.exports = router;\n",
+        ),
+        ("routes/users.js", "module.exports = router.get('/', (q, r) => r.end());\n"),
+        ("server.js", server),
+    ])
+}
+
+/// AP-S2.3, CK-12, CK-15: reads that grow with the data are told across files, and only as `pedantic` in a router that
+/// is not mounted.
+#[test]
+fn ap_s2_3_ck_12_ck_15_reads_that_grow_with_the_data() {
+    let users = "app.use(require('./routes/users'));\napp.listen(80);\n";
+    let mounted = format!("{users}app.use(require('./routes/orders'));\n");
+    let rules = ["W022", "W023", "W024", "W025"];
+    let folder = shop(&mounted);
+    let report = report(&folder, &[]);
+    let own: Vec<String> =
+        places(&report).into_iter().filter(|place| rules.contains(&&place[..4])).collect();
+    assert_eq!(
+        own,
+        ["W022 orders.js:5", "W023 orders.js:4", "W025 orders.js:12", "W024 orders.js:9"],
+        "{report:#}"
+    );
+    assert_eq!(severity(&report, "W024"), "info");
+    let idle = shop(users);
+    for rule in rules {
+        assert_eq!((level(&folder, rule), level(&idle, rule)), ("warn", "pedantic"), "{rule}");
+    }
+}
+
+/// AP-S2.3: a threshold and a comment decide, and a file that ends in the middle of a loop stops nothing.
+#[test]
+fn ap_s2_3_settings_comments_and_broken_files() {
+    let queries = |comment: &str| {
+        format!(
+            "const {{MongoClient}} = require('mongodb');\nasync function f(db) {{\n  const all = await db.collection('a').find({{}}).limit(20).toArray();\n  for (const one of all) {{\n    {comment}\n    one.b = await db.collection('b').findOne({{_id: one.b}});\n  }}\n}}\n"
+        )
+    };
+    let found = |source: &str, settings: &str| {
+        let folder = project(&[
+            ("a.js", source),
+            (
+                "cut.js",
+                "const {MongoClient} = require('mongodb');\nfor (const x of await db.collection('a').find(",
+            ),
+            ("docward.toml", settings),
+        ]);
+        let settings = folder.path().join("docward.toml");
+        let report = report(&folder, &["--select", "W022", "--config", settings.to_str().unwrap()]);
+        (places(&report), report["summary"]["suppressed"].as_u64().unwrap())
+    };
+    assert_eq!(found(&queries(""), "").0, ["W022 a.js:6"]);
+    assert_eq!(found(&queries(""), "[rules.W022]\nmax-queries = 20\n").0.len(), 0);
+    assert_eq!(found(&queries("// docward: allow W022 few and small"), ""), (Vec::new(), 1));
+}
+
 /// SE-7: code in a file without importers never runs.
 #[test]
 fn se_7_connections_of_files_that_nobody_takes_in_are_information() {
@@ -602,7 +675,7 @@ fn bad_input_is_told_and_the_rest_goes_on() {
     fs::write(&kept, "yesterday").unwrap();
     let nothing = docward(&["lint", &path(&empty), "--output", kept.to_str().unwrap()]);
     assert_eq!((code(&nothing), stdout(&nothing)), (2, String::new()));
-    assert!(stderr(&nothing).contains("nothing was judged"), "{}", stderr(&nothing));
+    assert!(stderr(&nothing).contains("nothing was checked"), "{}", stderr(&nothing));
     assert_eq!(fs::read_to_string(&kept).unwrap(), "yesterday");
     assert_eq!(code(&docward(&["lint"])), 2);
     assert_eq!(code(&docward(&["lint", ".", "--threads", "0"])), 2);

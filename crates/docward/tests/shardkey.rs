@@ -70,7 +70,8 @@ fn shardkey_says_what_cannot_be_judged() {
         (r#"{"viewOn": "t_order_item", "pipeline": []}"#, "is a view, which cannot be sharded"),
         (
             r#"{"timeseries": {"timeField": "at", "metaField": "device"}}"#,
-            "may be made of `device` or fields inside it and, last and not hashed, `at`",
+            "can consist of `device` or fields inside it and, in the last place and not hashed, \
+             `at`",
         ),
     ] {
         let dump = dumped(options, "");
@@ -81,7 +82,7 @@ fn shardkey_says_what_cannot_be_judged() {
     }
     let zone = shardkey(&["examples/shop", "--collection", "t_order", "--zone", "nope"]);
     assert_eq!(code(&zone), 2);
-    assert!(stderr(&zone).contains("--zone nope: no document that was read has such a field"));
+    assert!(stderr(&zone).contains("--zone nope: no document that was read has this field"));
 }
 
 #[test]
@@ -110,7 +111,7 @@ fn sk_11_values_of_the_zone_field_are_printed_on_demand_only() {
         assert!(shown.contains("Elbonia") && shown.contains("Grand Fenwick"), "{shown}");
         assert!(!shown.contains("<value") && !shown.contains("--show-values"), "{shown}");
     }
-    assert!(run(&[]).contains("--show-values fills them in"));
+    assert!(run(&[]).contains("--show-values shows them"));
     let json: serde_json::Value = serde_json::from_str(&run(&["--format", "json"])).expect("JSON");
     assert_eq!(json["collections"][0]["zoneValuesHidden"], true);
 }
@@ -180,7 +181,7 @@ fn sk_3_the_order_of_inserts_is_read_from_the_primary() {
     // Without a read preference, the primary is read.
     let default = judged(&servers.uri());
     assert!(default.starts_with("\"fail\""), "{default}");
-    assert!(default.contains("100 % of the last documents as they lie"), "{default}");
+    assert!(default.contains("100 % of the last documents in storage order"), "{default}");
     let secondary = format!("{}&readPreference=secondary", servers.uri());
     let direct = servers.uri_of((servers.primary() + 1) % 3);
     for uri in [&secondary, &direct] {
@@ -208,8 +209,8 @@ fn sk_4_joins_of_other_collections_are_reads_of_the_one_asked_about() {
         String::from_utf8_lossy(&out.stdout).into_owned()
     };
     let text = judged(r#"{"customerId": 1}"#);
-    let said =
-        "pass    SK-4  100 % of 25 reads (25 by a $lookup of other collections) name its first";
+    let said = "pass    SK-4  100 % of 25 reads (25 by a $lookup of other collections) filter on its \
+         first";
     assert!(text.contains(said), "{text}");
     servers.command("db_shop", doc! { "profile": 0 });
     servers.command("db_shop", doc! { "drop": "system.profile" });

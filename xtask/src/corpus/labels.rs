@@ -23,14 +23,14 @@ pub(super) const KINDS: &[Kind] = &[
     Kind { name: "client-per-request", rules: &["C040", "C041"] },
     Kind { name: "hard-coded-credential", rules: &["S020"] },
     Kind { name: "collection-per-entity", rules: &["N021"] },
-    Kind { name: "query-per-result", rules: &[] },
-    Kind { name: "unbounded-find", rules: &[] },
+    Kind { name: "query-per-result", rules: &["W022"] },
+    Kind { name: "unbounded-find", rules: &["W023"] },
     Kind { name: "injection", rules: &[] },
     Kind { name: "missing-await", rules: &[] },
     Kind { name: "missing-ttl", rules: &[] },
     Kind { name: "certificate-checks-off", rules: &["S009"] },
-    Kind { name: "skip-paging", rules: &[] },
-    Kind { name: "max-plus-one", rules: &[] },
+    Kind { name: "skip-paging", rules: &["W024"] },
+    Kind { name: "max-plus-one", rules: &["W025"] },
 ];
 
 /// The verdict of a label.

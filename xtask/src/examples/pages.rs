@@ -1,13 +1,15 @@
-//! Runs the commands on the pages about designs, and updates the output shown there.
+//! Runs the commands on the pages, and updates the output shown there.
 //!
-//! | fence | what is done |
+//! | fence | on the pages of `RUN` and in tutorials |
 //! |---|---|
 //! | `console` | every line that begins with `$ ` is run; what follows is its output, in which a line `…` stands for any number of lines |
-//! | `sh` | every command that begins with `docward` is run; it must not fail |
-//! | `yaml` | when it begins with `# NAME.yaml`, commands find it under that name |
+//! | `sh` | every command that begins with `docward` is run; it must not fail. In a tutorial the whole block is run |
+//! | `yaml`, `toml`, `python` | when it begins with `# NAME.yaml`, commands find it under that name |
 //!
-//! For commands about a server, and commands within a text, only the arguments are checked: they
-//! are run with `--help` appended, which a wrong argument prevents.
+//! Durations in the output may differ. A command may fail with exit code 2 if the page shows its error message.
+//!
+//! On other pages, for commands about a server, and for commands within a text, only the arguments are checked: the
+//! commands are run with `--help` appended, which a wrong argument prevents.
 
 use std::{
     fs,
@@ -17,16 +19,44 @@ use std::{
 
 use anyhow::{Context, Result, bail};
 
-use crate::{docs, root};
+use crate::{docs, links, root};
 
-/// The pages, from the root of the repository.
-const PAGES: [&str; 5] = [
+/// Pages whose commands are run, besides tutorials.
+const RUN: [&str; 7] = [
+    "docs/connect-check.md",
     "docs/design.md",
     "docs/design-gallery.md",
     "docs/design-model.md",
     "docs/design-simulate.md",
+    "docs/first-screens.md",
     "examples/README.md",
 ];
+/// Folders of generated pages.
+const GENERATED: [&str; 2] = ["docs/commands", "docs/rules"];
+
+/// What is done with the commands of a page.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Mode {
+    /// Check their arguments.
+    Arguments,
+    /// Run those of Docward.
+    Commands,
+    /// Run them, and every `sh` block as a script.
+    Tutorial,
+}
+
+impl Mode {
+    fn of(page: &Path, text: &str) -> Self {
+        if page.starts_with("docs/tutorials") && !text.contains("$MONGODB_URI") {
+            Self::Tutorial
+        } else if RUN.iter().any(|name| page == Path::new(name)) {
+            Self::Commands
+        } else {
+            Self::Arguments
+        }
+    }
+}
+
 /// The width of the output on a page.
 const COLUMNS: &str = "100";
 
@@ -34,11 +64,15 @@ const COLUMNS: &str = "100";
 /// that has changed.
 pub(super) fn run(check: bool) -> Result<()> {
     let mut faults = Vec::new();
-    for name in PAGES {
-        let path = root().join(name);
-        let text = fs::read_to_string(&path).with_context(|| name.to_owned())?;
+    let pages = links::pages()?;
+    for page in pages.iter().filter(|page| !GENERATED.iter().any(|folder| page.starts_with(folder)))
+    {
+        let path = root().join(page);
+        let name = page.display().to_string();
+        let text = fs::read_to_string(&path).with_context(|| name.clone())?;
         let scratch = Scratch::new()?;
-        let fresh = refreshed(&text, &|step| scratch.take(step), &mut |line, fault| {
+        let mode = Mode::of(page, &text);
+        let fresh = refreshed(&text, mode, &|step| scratch.take(step), &mut |line, fault| {
             faults.push(format!("{name}:{line}: {fault}"));
         })?;
         if fresh == text {
@@ -49,7 +83,7 @@ pub(super) fn run(check: bool) -> Result<()> {
                 "{name} does not show what its commands print: run `cargo xtask examples`"
             ));
         } else {
-            fs::write(&path, fresh).with_context(|| name.to_owned())?;
+            fs::write(&path, fresh).with_context(|| name.clone())?;
         }
     }
     if !faults.is_empty() {
@@ -63,6 +97,8 @@ pub(super) fn run(check: bool) -> Result<()> {
 enum Step {
     /// Run it.
     Run(String),
+    /// Run a block of commands as a script.
+    Script(String),
     /// Only check its arguments.
     Arguments(String),
     /// A file for the following commands: its name and its text.
@@ -70,10 +106,13 @@ enum Step {
 }
 
 impl Step {
-    fn of(command: &str) -> Self {
+    fn of(command: &str, mode: Mode) -> Self {
         let command = command.split(" #").next().unwrap_or_default().trim().to_owned();
-        let server = ["mongodb://", "$MONGODB_URI", " simulate ", "mongod.log"];
-        if server.iter().any(|word| command.contains(word)) {
+        let server = ["mongodb://", "$MONGODB_URI", " simulate ", "mongod.log", "clients.txt"];
+        // Checks of connection strings do not connect.
+        let connects = !command.starts_with("docward connect check 'mongodb://")
+            && server.iter().any(|word| command.contains(word));
+        if mode == Mode::Arguments || connects {
             Self::Arguments(command)
         } else {
             Self::Run(command)
@@ -84,6 +123,7 @@ impl Step {
 /// The page with the current output of its commands.
 fn refreshed(
     text: &str,
+    mode: Mode,
     take: &dyn Fn(&Step) -> Result<Option<Output>>,
     fault: &mut dyn FnMut(usize, String),
 ) -> Result<String> {
@@ -109,11 +149,24 @@ fn refreshed(
                 }
                 continue;
             }
+            Some("sh") if mode == Mode::Tutorial => {
+                if lines[number - 2].starts_with("```") {
+                    let block = lines[number - 1..].iter().take_while(|l| !l.starts_with("```"));
+                    let block = block.copied().collect::<Vec<_>>().join("\n");
+                    if let Some(output) = take(&Step::Script(block.clone()))? {
+                        ended(number, &block, &output, fault);
+                    }
+                }
+                continue;
+            }
             Some("sh") => line,
-            Some("yaml") if lines[number - 2].starts_with("```") => {
+            Some(language @ ("yaml" | "toml" | "python"))
+                if lines[number - 2].starts_with("```") =>
+            {
                 let rest = lines[number - 1..].iter().take_while(|l| !l.starts_with("```"));
                 let text: String = rest.map(|line| format!("{line}\n")).collect();
-                let name = line.strip_prefix("# ").filter(|name| name.ends_with(".yaml"));
+                let ending = if language == "python" { ".py" } else { language };
+                let name = line.strip_prefix("# ").filter(|name| name.ends_with(ending));
                 if let Some(name) = name.filter(|name| !name.contains([' ', '/'])) {
                     take(&Step::File(name.to_owned(), text))?;
                 }
@@ -136,21 +189,29 @@ fn refreshed(
         if !command.starts_with("docward ") {
             continue;
         }
-        let step = Step::of(&command);
+        let step = Step::of(&command, mode);
         let Some(output) = take(&step)? else { continue };
-        ended(number, &command, &output, fault);
-        if fence != Some("console") || matches!(step, Step::Arguments(_)) {
-            continue;
-        }
         let end = at
             + lines[at..]
                 .iter()
                 .take_while(|l| !l.starts_with("$ ") && !l.starts_with("```"))
                 .count();
         let shown = &lines[at..end];
-        let printed = String::from_utf8_lossy(&output.stdout).into_owned();
+        let shows_error = shown.first().is_some_and(|line| line.starts_with("error: "));
+        if !shows_error {
+            ended(number, &command, &output, fault);
+        }
+        if fence != Some("console") || matches!(step, Step::Arguments(_)) {
+            continue;
+        }
+        let printed = if shows_error { &output.stderr } else { &output.stdout };
+        let printed = String::from_utf8_lossy(printed).into_owned();
         let printed: Vec<&str> = printed.lines().map(str::trim_end).collect();
-        if shown.iter().any(|line| is_gap(line)) {
+        let is_same =
+            shown.iter().map(|line| timeless(line)).eq(printed.iter().map(|line| timeless(line)));
+        if is_same {
+            out.extend(shown.iter().map(|line| (*line).to_owned()));
+        } else if shown.iter().any(|line| is_gap(line)) {
             if let Some(missing) = missing(shown, &printed) {
                 fault(number, format!("`{command}` does not print: {missing}"));
             }
@@ -166,7 +227,11 @@ fn refreshed(
 /// Commands between backticks in a line of text, as the shell would read them.
 fn inline(line: &str) -> Vec<String> {
     let spans = line.split('`').skip(1).step_by(2);
-    let commands = spans.filter(|span| span.starts_with("docward ") && !span.contains('…'));
+    let is_command = |span: &&str| {
+        span.strip_prefix("docward ")
+            .is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_lowercase()))
+    };
+    let commands = spans.filter(|span| is_command(span) && !span.contains('…'));
     commands.map(str::to_owned).collect()
 }
 
@@ -176,6 +241,13 @@ fn ended(line: usize, command: &str, output: &Output, fault: &mut dyn FnMut(usiz
         let told = String::from_utf8_lossy(&output.stderr);
         fault(line, format!("`{command}` fails: {}", told.trim()));
     }
+}
+
+/// A line without the duration of the run.
+fn timeless(line: &str) -> String {
+    let is_duration =
+        |part: &&str| part.strip_suffix(" s").is_some_and(|n| n.parse::<f64>().is_ok());
+    line.split(" · ").filter(|part| !is_duration(part)).collect::<Vec<_>>().join(" · ")
 }
 
 fn is_gap(line: &str) -> bool {
@@ -224,21 +296,28 @@ impl Scratch {
 
     /// Executes a step; a command has an output.
     fn take(&self, step: &Step) -> Result<Option<Output>> {
+        let define = match step {
+            // A finding is no failure of the script.
+            Step::Script(_) => "set -e; docward() { \"$DOCWARD\" \"$@\" || [ $? -eq 1 ]; }",
+            _ => "docward() { \"$DOCWARD\" \"$@\"; }",
+        };
         let line = match step {
             Step::File(name, text) => {
                 fs::write(self.0.join(name), text).with_context(|| name.clone())?;
                 return Ok(None);
             }
-            Step::Run(command) => command.clone(),
+            Step::Run(command) | Step::Script(command) => command.clone(),
             Step::Arguments(command) => {
-                let before =
-                    command.split([' ', '\t']).take_while(|word| !matches!(*word, ">" | "<" | "|"));
+                let command = command.split(';').next().unwrap_or_default();
+                let before = command.split([' ', '\t']).take_while(|word| {
+                    !matches!(*word, ">" | "<" | "|" | "||" | "&&" | "&" | "2>")
+                });
                 format!("{} --help", before.collect::<Vec<_>>().join(" "))
             }
         };
         Command::new("sh")
             .arg("-c")
-            .arg(format!("docward() {{ \"$DOCWARD\" \"$@\"; }}; {line}"))
+            .arg(format!("{define}; {line}"))
             .current_dir(&self.0)
             .env("DOCWARD", docs::binary()?)
             .env("MONGODB_URI", "mongodb://127.0.0.1:27017/")
@@ -292,6 +371,7 @@ mod tests {
         let mut faults = Vec::new();
         let page = refreshed(
             text,
+            Mode::Commands,
             &|step| {
                 steps.borrow_mut().push(step.clone());
                 Ok(Some(answer(code, printed)))

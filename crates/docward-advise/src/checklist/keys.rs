@@ -24,7 +24,8 @@ impl View<'_> {
         });
         open.map_or(answer, |place| {
             let evidence = format!(
-                "the shard keys have enough values and none dominates, but documents were not read in the order they came in: whether {place} rises is not known"
+                "the shard keys have enough values and none dominates, but documents were not \
+                 read in insertion order, so it is unknown whether {place} increases monotonically"
             );
             (Verdict::Unknown, evidence)
         })

@@ -21,8 +21,8 @@ pub(super) fn left_open(of: &[(&Collection, &Profile)]) -> String {
                 "; 0 of {read} sampled in `{ns}`: fewer than {} of its documents at 95 %",
                 text::small_percent(share)
             ),
-            Some(_) => format!("; {read} read in `{ns}`, too few to tell of the others"),
-            None => format!("; {read} read in `{ns}`, not chosen by chance: the others may differ"),
+            Some(_) => format!("; {read} read in `{ns}`, too few for a statement about the others"),
+            None => format!("; {read} read in `{ns}`, not a random sample: the others may differ"),
         }
     })
 }

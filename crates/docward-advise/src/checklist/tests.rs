@@ -37,6 +37,7 @@ fn finding(rule: &'static str, severity: Severity, at: Subject) -> Finding {
         examples: Vec::new(),
         fix: None,
         locations: Vec::new(),
+        paths: Vec::new(),
         excerpt: None,
         edits: Vec::new(),
         uri: Vec::new(),
@@ -117,7 +118,10 @@ fn ck_13_a_key_that_may_rise_needs_the_order_of_inserts() {
     for (copied, shuffled) in [(true, false), (false, true)] {
         let open = judged(r#"{"_id":1}"#, copied, shuffled);
         assert_eq!(open.verdict, Verdict::Unknown, "{}", open.evidence);
-        assert!(open.evidence.contains("whether `_id` of `db_shop.t_order_item` rises"));
+        assert!(open.evidence.contains(
+            "whether `_id` of `db_shop.t_order_item` increases \
+         monotonically"
+        ));
         assert_eq!(judged(r#"{"_id":"hashed"}"#, copied, shuffled).verdict, Verdict::Pass);
     }
 }
@@ -398,7 +402,7 @@ fn ck_7_a_full_database_warns_and_the_instance_decides() {
     let outcome = one("L002", Severity::Warn, Subject::Database("db_shop".into()));
     let warned = of("CK-7", &example.evidence, &example.settings, &outcome);
     assert_eq!(warned.verdict, Verdict::Warn);
-    assert!(warned.evidence.starts_with("1 database holds too many"), "{}", warned.evidence);
+    assert!(warned.evidence.starts_with("1 database has too many"), "{}", warned.evidence);
 }
 
 #[test]

@@ -267,7 +267,7 @@ impl Reader<'_> {
         if let Some(field) = any_key {
             let schema = self.value(field, depth);
             if !schema.is_empty() {
-                let why = "its keys are data, so all values are described together";
+                let why = "its keys are data, so one schema describes all values";
                 self.because(path, "additionalProperties", why, 0);
                 entries.push(("additionalProperties".to_owned(), Value::Map(schema)));
             }
@@ -277,7 +277,7 @@ impl Reader<'_> {
         } else if self.choices.strict && self.profile.fields_capped {
             self.leave_open(
                 path,
-                "there are more fields than were kept track of, so others stay admitted",
+                "there are more fields than Docward tracks, so other fields stay allowed",
             );
         }
     }
@@ -327,20 +327,20 @@ impl Reader<'_> {
     /// The reason why a field has no constraint.
     fn refusal(&self, field: &Field, depth: u32) -> Option<String> {
         if field.name.is_empty() {
-            return Some("its name is empty, which a schema cannot address".to_owned());
+            return Some("its name is empty, which a schema cannot describe".to_owned());
         }
         if field.name.contains('.') {
-            return Some("its name holds a dot, which a schema takes for a path".to_owned());
+            return Some("its name contains a dot, which a schema treats as a path".to_owned());
         }
         if depth >= self.choices.depth && field.types.of(BsonType::Object) == field.types.non_null()
         {
             let depth = self.choices.depth;
             return Some(format!(
-                "lies below {depth} levels of objects, where nothing is described"
+                "lies deeper than {depth} levels of objects, where the schema describes nothing"
             ));
         }
         if field.types.non_null() == 0 {
-            return Some("only null was seen, which says nothing about its type".to_owned());
+            return Some("only null was seen, so its type is unknown".to_owned());
         }
         if self.profile.documents >= RANGE_LEAST && field.types.non_null() < RARE {
             let times = text::plural(field.types.non_null(), "value");
@@ -383,7 +383,7 @@ impl Reader<'_> {
                 let depth = self.choices.depth;
                 self.leave_open(
                     &path,
-                    format!("what lies below {depth} levels of objects is not described"),
+                    format!("the schema does not describe objects deeper than {depth} levels"),
                 );
             }
         }
@@ -414,7 +414,7 @@ impl Reader<'_> {
             }
         }
         if types.iter().all(|kind| *kind == BsonType::Null) {
-            self.leave_open(path, "no type is common enough to be the one meant");
+            self.leave_open(path, "no type is frequent enough to be the intended one");
             return Vec::new();
         }
         let mut why = field.types.describe();
@@ -431,7 +431,7 @@ impl Reader<'_> {
                 .iter()
                 .map(|(kind, n)| format!("{} ({})", kind.name(), text::count(*n)))
                 .collect();
-            why.push_str(&format!("; taken for drift and left out: {}", names.join(", ")));
+            why.push_str(&format!("; treated as errors and left out: {}", names.join(", ")));
         }
         types.extend(also);
         if let Some(target) = self.target(field) {
@@ -440,7 +440,7 @@ impl Reader<'_> {
                 let names: Vec<_> = more.iter().map(|kind| kind.name()).collect();
                 let rules = target.rules.join(", ");
                 why.push_str(&format!(
-                    "; {} too, because {rules} asks for it",
+                    "; {} too, because {rules} requires it",
                     names.join(" and ")
                 ));
             }
@@ -488,7 +488,10 @@ impl Reader<'_> {
         if self.choices.by_name
             && let Some(format) = library::format_by_name(&field.name, profile)
         {
-            let why = format!("by its name, they {}; every document was asked", format.what);
+            let why = format!(
+                "by the field name, the values {}; every document was checked",
+                format.what
+            );
             self.because(path, "pattern", why, 0);
             self.tentative.push(path.to_owned());
             entries.push(word("pattern", format.pattern));
@@ -504,7 +507,7 @@ impl Reader<'_> {
         // Lengths are known in bytes; there are at most as many characters.
         let longest = profile.lengths.max;
         if longest > FREE_TEXT {
-            self.leave_open(path, "free text has no length of its own, so no maximum is set");
+            self.leave_open(path, "free text has no natural length, so no maximum is set");
             return;
         }
         let room = room::twice(longest).max(LEAST_LENGTH);
@@ -519,7 +522,7 @@ impl Reader<'_> {
         if self.target(field).is_some_and(|target| target.makes_numbers(field)) {
             self.leave_open(
                 path,
-                "values of other types are to become numbers, so no range is set",
+                "values of other types still have to be converted to numbers, so no range is set",
             );
             return;
         }
@@ -541,7 +544,8 @@ impl Reader<'_> {
         if let Some((kind, limit_of)) = coordinate(path) {
             if number.min < -limit_of || number.max > limit_of {
                 let why = format!(
-                    "values outside of -{limit_of} to {limit_of} are no {kind}, so no range is set"
+                    "some values are outside of -{limit_of} to {limit_of} and so not a {kind}; no \
+                     range is set"
                 );
                 self.leave_open(path, why);
                 return;
@@ -558,7 +562,7 @@ impl Reader<'_> {
             entries.push(("minimum".to_owned(), Value::Int(0)));
         } else {
             let least = -room::tenfold(-number.min);
-            let why = format!("the smallest is {}, with tenfold room", figure(number.min));
+            let why = format!("the smallest is {}, with a tenfold margin", figure(number.min));
             self.because(path, "minimum", why, 0);
             entries.push(("minimum".to_owned(), limit(least)));
         }
@@ -566,11 +570,11 @@ impl Reader<'_> {
             return;
         }
         if is_counted_up(field) {
-            self.leave_open(path, "rises from document to document, so no maximum is set");
+            self.leave_open(path, "increases from document to document, so no maximum is set");
             return;
         }
         let most = room::tenfold(number.max).max(LEAST_MAXIMUM);
-        let why = format!("the largest is {}, with tenfold room", figure(number.max));
+        let why = format!("the largest is {}, with a tenfold margin", figure(number.max));
         self.because(path, "maximum", why, 0);
         entries.push(("maximum".to_owned(), limit(most)));
     }
@@ -581,14 +585,14 @@ impl Reader<'_> {
             let longest = array.lengths.max;
             if longest > MOST_ITEMS {
                 let why = format!(
-                    "holds up to {} already; DM-08.1 asks for fewer than 1,000",
+                    "has up to {} already; DM-08.1 requires fewer than 1,000",
                     text::plural(longest, "element")
                 );
                 self.leave_open(path, why);
             } else if array.growth.as_ref().is_some_and(|growth| Credible::DEFAULT.holds(growth)) {
                 self.leave_open(
                     path,
-                    "grows with the age of the document: decide on a cap (DM-08.2)",
+                    "grows with the age of the document: set a maximum length (DM-08.2)",
                 );
             } else {
                 let why = format!(
@@ -630,7 +634,7 @@ impl Reader<'_> {
                 && types.numbers() > 0
                 && types.of(BsonType::Decimal) == types.numbers() =>
             {
-                return Some("An amount of money, kept as decimal (DM-09.2)".to_owned());
+                return Some("An amount of money, stored as decimal (DM-09.2)".to_owned());
             }
             None => {}
         }

@@ -89,7 +89,7 @@ impl<'a> Clock<'a> {
     fn words(&self) -> String {
         match self {
             Self::Field(_, _, field) => format!("newest documents by `{}`", field.path.as_str()),
-            Self::Position => "last documents as they lie".to_owned(),
+            Self::Position => "last documents in storage order".to_owned(),
             Self::Nothing => "newest documents".to_owned(),
         }
     }
@@ -150,14 +150,17 @@ impl Judge<'_> {
         if let (false, Some(reason)) = (*hashed, field.and_then(rising::by_type)) {
             return (
                 Verdict::Fail,
-                format!("`{first}` rises: {reason}, so every insert goes to the last chunk"),
+                format!(
+                    "`{first}` increases monotonically: {reason}, so every insert goes to the \
+                 last chunk"
+                ),
             );
         }
         if let Some(found) = self.coarse_before_rising(key) {
             return found;
         }
         if *hashed {
-            let evidence = "hashed: it does not matter whether the field rises";
+            let evidence = "hashed, so a monotonically increasing field does not matter";
             return (Verdict::Pass, evidence.to_owned());
         }
         let Some(field) = field else {
@@ -168,25 +171,33 @@ impl Judge<'_> {
             (_, None) if rising::is_made_in_order(field) => (
                 Verdict::Fail,
                 format!(
-                    "every document has its own `{first}`, which begins with its time: inserts go to the last chunk"
+                    "`{first}` is unique and begins with the time of the document, so inserts go \
+                     to the last chunk"
                 ),
             ),
             (Clock::Nothing, None) if rising::is_random(field) => {
-                (Verdict::Pass, "random UUIDs come in no order".to_owned())
+                (Verdict::Pass, "random UUIDs have no order".to_owned())
             }
             (Clock::Nothing, None) => {
                 let came = if self.profile.shuffled {
-                    "documents came in another order than they were stored in"
+                    "documents were not read in storage order"
                 } else {
-                    "documents lie in the order of their random ids"
+                    "documents are stored in the order of their random ids"
                 };
                 let evidence = format!(
-                    "{came} and no field tells their age: whether `{first}` rises is not known"
+                    "{came}, and no field shows their age, so it is unknown whether `{first}` \
+                     increases monotonically"
                 );
                 (Verdict::Unknown, evidence)
             }
             (Clock::Position, None) => match self.by_order(field) {
-                Some(reason) => (Verdict::Fail, format!("`{first}` rises: {reason}")),
+                Some(reason) => (
+                    Verdict::Fail,
+                    format!(
+                        "`{first}` increases monotonically: \
+                 {reason}"
+                    ),
+                ),
                 None => (Verdict::Unknown, self.why_no_order(key)),
             },
             (Clock::Field(..), None) => (Verdict::Unknown, self.why_no_order(key)),
@@ -196,9 +207,9 @@ impl Judge<'_> {
     fn why_no_order(&self, key: &[(String, bool)]) -> String {
         let (_, blurred) = self.places(key);
         if blurred {
-            "its values begin alike for too long to be put in order".to_owned()
+            "its values have too long a common prefix to compare their order".to_owned()
         } else {
-            "too few documents to see an order".to_owned()
+            "there are too few documents to see an order".to_owned()
         }
     }
 
@@ -218,8 +229,12 @@ impl Judge<'_> {
             }
             // One frequent value may fill that chunk, with old and new documents alike: SK-2
             // reports that.
-            let skewed =
-                if share >= 0.3 { ", as the older ones did: no rising key (see SK-2)" } else { "" };
+            let skewed = if share >= 0.3 {
+                ", like the older ones, so the key does not increase \
+                 monotonically (see SK-2)"
+            } else {
+                ""
+            };
             return (Verdict::Pass, format!("{goes}{skewed}"));
         }
         let follows = first.natural_order.is_some_and(|r| r.abs() >= self.limits.correlation);
@@ -227,7 +242,8 @@ impl Judge<'_> {
             return (
                 Verdict::Unknown,
                 format!(
-                    "documents lie in the order of `{}`: they were sorted by it, or it rises, and no field tells their age",
+                    "documents are stored in the order of `{}`: they were sorted by it, or it \
+                     increases monotonically; no field shows their age",
                     first.path.as_str()
                 ),
             );
@@ -241,17 +257,20 @@ impl Judge<'_> {
     fn doubt_of_positions(&self, first: &Field) -> Option<(Verdict, String)> {
         let path = first.path.as_str();
         if rising::is_random(first) {
-            return Some((Verdict::Pass, "random UUIDs come in no order".to_owned()));
+            return Some((Verdict::Pass, "random UUIDs have no order".to_owned()));
         }
         if self.profile.copied {
             let evidence = format!(
-                "documents may have been read from a member that copies others, where they do not lie in the order they came in, and no field tells their age: whether `{path}` rises is not known; read from the primary (readPreference=primary)"
+                "documents may come from a secondary, which does not store them in insertion \
+                 order, and no field shows their age, so it is unknown whether `{path}` increases \
+                 monotonically; read from the primary (readPreference=primary)"
             );
             return Some((Verdict::Unknown, evidence));
         }
         rising::has_no_gaps(first, self.documents()).then(|| {
             let evidence = format!(
-                "the numbers in `{path}` are all different and leave hardly a gap, as if they were counted up, yet documents do not lie in their order, and no field tells their age"
+                "the numbers in `{path}` are unique and almost without gaps, like a counter, but \
+                 documents are not stored in their order, and no field shows their age"
             );
             (Verdict::Unknown, evidence)
         })
@@ -275,12 +294,13 @@ impl Judge<'_> {
         let names: Vec<&str> = before.iter().map(|(path, _)| path.as_str()).collect();
         let ends = ends.round() as u64;
         let evidence = format!(
-            "`{}` rises, and before it {} {} {} only: inserts go to the ends of {}",
+            "`{}` increases monotonically, and before it {} {} only {}: inserts go to the ends of \
+             {}",
             key[at].0,
             text::list(&names, 3),
             text::form(names.len() as u64, "has", "have"),
             text::plural(ends, "value"),
-            text::form(ends, "one range", "so few ranges")
+            text::form(ends, "one range", "a few ranges")
         );
         Some((Verdict::Fail, evidence))
     }

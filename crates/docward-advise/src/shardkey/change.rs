@@ -16,7 +16,7 @@ impl Judge<'_> {
             out.push("capped collections cannot be sharded".to_owned());
         }
         if key.iter().filter(|(_, hashed)| *hashed).count() > 1 {
-            out.push("a key may have one hashed field only".to_owned());
+            out.push("a key can have only one hashed field".to_owned());
         }
         if key.len() > 1
             && key.iter().any(|(_, hashed)| *hashed)
@@ -26,21 +26,22 @@ impl Judge<'_> {
         }
         for (at, (path, _)) in key.iter().enumerate() {
             if key[..at].iter().any(|(before, _)| before == path) {
-                out.push(format!("`{path}` is in the key twice"));
+                out.push(format!("the key contains `{path}` twice"));
             }
             if path.split('.').any(|name| name.is_empty() || name.starts_with('$')) {
-                out.push(format!("`{path}` is no name of a field"));
+                out.push(format!("`{path}` is not a field name"));
             }
         }
         if let Some((path, arrays)) = sharding::array_field(self.profile, key) {
             out.push(format!(
-                "`{path}` holds {}, which no shard key may",
+                "`{path}` contains {}, which a shard key must not have",
                 text::plural(arrays, "array")
             ));
         }
         out.extend(self.not_unique_any_more(key).into_iter().map(|index| {
             format!(
-                "the unique index `{}` {} does not begin with the key: shards could not keep it unique",
+                "the unique index `{}` {} does not begin with the key, so shards could not \
+                 enforce it",
                 index.name,
                 index.key_text()
             )

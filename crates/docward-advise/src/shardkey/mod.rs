@@ -130,7 +130,8 @@ pub fn shard_keys(
 }
 
 /// The advice on other keys if the current one is good.
-const KEEP: &str = "for comparison only: the key that the collection has is good, and to change it copies everything";
+const KEEP: &str = "for comparison only: the current key is good, and a change would copy all \
+ documents";
 
 /// The placement of a collection's documents in a cluster.
 fn placement(evidence: &Evidence, namespace: &Namespace) -> Option<Placement> {
@@ -236,7 +237,7 @@ impl<'a> Judge<'a> {
             checks.push(self.frequency(key, spread));
             checks.push(self.monotonic(key, spread));
         } else if let Some(why) = hidden {
-            let again = "not known, for the same reason".to_owned();
+            let again = "unknown, for the same reason".to_owned();
             let unknown =
                 |clause, evidence| KeyCheck { clause, verdict: Verdict::Unknown, evidence };
             checks.extend([
@@ -251,7 +252,7 @@ impl<'a> Judge<'a> {
                 clause: "SK-9",
                 verdict: if share > RANGES { Verdict::Warn } else { Verdict::Pass },
                 evidence: format!(
-                    "{} of {} ask for a range of the hashed field, which goes to all shards",
+                    "{} of {} read a range of the hashed field, which goes to all shards",
                     text::percent(share),
                     text::plural(self.counted_reads().unwrap_or_default(), "read")
                 ),
@@ -296,20 +297,27 @@ impl<'a> Judge<'a> {
                     format!("; name a field inside, as `{}`", c.path.as_str())
                 });
                 return Some(format!(
-                    "`{path}` holds embedded documents, which are not compared as a whole{instead}"
+                    "`{path}` contains embedded documents, which Docward does not compare as a \
+                     whole{instead}"
                 ));
             }
             if *hashed && mostly(BsonType::Decimal) {
                 return Some(format!(
-                    "hashing cuts the decimals of `{path}` to whole numbers, which were not counted"
+                    "hashing truncates `{path}` to whole numbers, which were not counted"
                 ));
             }
             // For wide documents the sample contains only the first scalars.
             let sample = &self.profile.sample;
             let kept = sample.iter().filter(|d| d.values.iter().any(|v| v.field == at)).count();
             let expected = field.types.non_null() as f64 / self.profile.documents.max(1) as f64;
-            (!is_container(field) && 2.0 * (kept as f64) < expected * sample.len() as f64)
-                .then(|| format!("`{path}` comes too late in wide documents to be compared"))
+            (!is_container(field) && 2.0 * (kept as f64) < expected * sample.len() as f64).then(
+                || {
+                    format!(
+                        "`{path}` is too far back in documents with many fields to be \
+                 compared"
+                    )
+                },
+            )
         })
     }
 
@@ -320,7 +328,7 @@ impl<'a> Judge<'a> {
         let check = |verdict, evidence| KeyCheck { clause: "SK-1", verdict, evidence };
         if let Some((path, _)) = key.iter().find(|(path, _)| self.field(path).is_none()) {
             let evidence =
-                format!("no document has `{path}`: all of them share the value null in it");
+                format!("no document has `{path}`, so all documents have the key value null");
             if key.len() == 1 {
                 return check(Verdict::Fail, evidence);
             }
@@ -329,7 +337,7 @@ impl<'a> Judge<'a> {
             return check(
                 Verdict::Pass,
                 format!(
-                    "every document has a value of its own, {} now; {} are needed for {} shards",
+                    "every document has its own value, {} now; {} shards need {} values",
                     text::count(spread.values as u64),
                     text::count(needed),
                     self.shards
@@ -342,7 +350,7 @@ impl<'a> Judge<'a> {
             .iter()
             .find(|(path, hashed)| *hashed && self.is_cut_by_hashing(path))
             .map_or(String::new(), |(path, _)| {
-                format!(" (hashing cuts `{path}` to whole numbers)")
+                format!(" (hashing truncates `{path}` to whole numbers)")
             });
         let counted = format!(
             "{about}{} in {}{cut}",
@@ -357,7 +365,7 @@ impl<'a> Judge<'a> {
             )
         } else if documents < 2 * needed && repeats < self.limits.repeats {
             // A small collection cannot show many distinct values.
-            check(Verdict::Unknown, format!("{counted}: too few documents to tell"))
+            check(Verdict::Unknown, format!("{counted}: too few documents to judge"))
         } else {
             check(
                 Verdict::Fail,
@@ -371,14 +379,20 @@ impl<'a> Judge<'a> {
         let share = spread.top_share;
         let has = format!("the most frequent value has {} of the documents", text::percent(share));
         let (verdict, evidence) = if self.is_unique(key) {
-            (Verdict::Pass, "no value comes twice".to_owned())
+            (Verdict::Pass, "no value occurs twice".to_owned())
         } else if self.profile.documents < self.limits.documents {
-            (Verdict::Unknown, "too few documents to tell".to_owned())
+            (Verdict::Unknown, "too few documents to judge".to_owned())
         } else if share > self.limits.fail_share {
-            (Verdict::Fail, format!("{has}: they can never be split"))
+            (
+                Verdict::Fail,
+                format!(
+                    "{has}: these documents can never be split into several \
+             chunks"
+                ),
+            )
         } else if share > self.limits.warn_share {
             let fail = text::percent(self.limits.fail_share);
-            (Verdict::Warn, format!("{has}: watch it, above {fail} it fails"))
+            (Verdict::Warn, format!("{has}: watch this share; above {fail} the key fails"))
         } else {
             (Verdict::Pass, has)
         };
@@ -397,14 +411,14 @@ impl<'a> Judge<'a> {
                 });
                 let by_range = by_range.map_or(String::new(), |share| {
                     format!(
-                        " ({} by a range with two ends, which goes to the shards that hold it)",
+                        " ({} by a bounded range, which goes only to the shards with that range)",
                         text::percent(share)
                     )
                 });
                 (
                     if share < self.limits.targeted { Verdict::Fail } else { Verdict::Pass },
                     format!(
-                        "{} of {} name its first field{by_range}; {} are asked for",
+                        "{} of {} filter on its first field{by_range} (required: {})",
                         text::percent(share),
                         self.reads_in_words(),
                         text::percent(self.limits.targeted)
@@ -412,7 +426,7 @@ impl<'a> Judge<'a> {
                 )
             }
             (None, Some(_)) => (Verdict::Unknown, self.why_no_share()),
-            (None, None) => (Verdict::Unknown, "no workload was given (--workload LOG)".to_owned()),
+            (None, None) => (Verdict::Unknown, "the workload is unknown (--log LOG)".to_owned()),
         };
         KeyCheck { clause: "SK-4", verdict, evidence }
     }
@@ -440,7 +454,7 @@ impl<'a> Judge<'a> {
         match self.counted_reads().unwrap_or_default() {
             0 => "the workload shows no reads of this collection".to_owned(),
             few => format!(
-                "the workload shows {} of this collection: too few to tell, {} are asked for",
+                "the workload shows {} of this collection, too few to judge (minimum: {})",
                 text::plural(few, "read"),
                 text::count(self.limits.reads.max(1))
             ),

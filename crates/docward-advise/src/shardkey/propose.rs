@@ -208,7 +208,7 @@ impl<'a> Judge<'a> {
         }
         if self.documents() < self.needed() {
             return format!(
-                "the collection has {}: too few to need shards, or to tell a good key",
+                "the collection has {}, too few to need shards or to find a good key",
                 text::plural(self.documents(), "document")
             );
         }
@@ -216,16 +216,19 @@ impl<'a> Judge<'a> {
             if self.field(zone).is_none() {
                 return format!("no document has `{zone}`");
             }
-            return format!("no field behind `{zone}` spreads the documents of each zone");
+            return format!("no field after `{zone}` distributes the documents within each zone");
         }
         if self.share_of_reads(|_| true).is_some() {
             return format!(
-                "no key of one or two fields spreads the documents and is named by {} of {}: shape the queries around a common field first",
+                "no key of one or two fields both distributes the documents and is used by {} of \
+                 {}: first change the queries so that they filter on a common field",
                 text::percent(self.limits.targeted),
                 self.reads_in_words()
             );
         }
-        "no field or pair of fields is known to have enough values without one dominating or rising; add a field made for it".to_owned()
+        "no field or pair of fields has enough values without a dominant or monotonic one; add a \
+         field for the shard key"
+            .to_owned()
     }
 
     /// For a key that is good except for unique indexes: those indexes, and the options.
@@ -239,7 +242,9 @@ impl<'a> Judge<'a> {
             indexes.iter().map(|i| format!("`{}` {}", i.name, i.key_text())).collect();
         let best = sharding::key_text(&key.fields);
         Some(format!(
-            "a unique index has to begin with the shard key, and no key that spreads the documents is the beginning of the {} {}; {best} would do if {} dropped, or began with that key and so kept values apart within each value of it only",
+            "a unique index must begin with the shard key, but no key that distributes the \
+             documents is a prefix of the {} {}; {best} would work if {} dropped or began with \
+             that key, which makes values unique only within each shard key value",
             text::form(n, "unique index", "unique indexes"),
             text::phrases(&named, 3),
             text::form(n, "it were", "they were"),

@@ -24,8 +24,8 @@ pub(super) fn warnings(plan: &Plan, sized: &[Sized<'_>]) -> Vec<Warning> {
             Gravity::Violation,
             "CN-03.1",
             format!(
-                "{counted} are {share} of the limit of {limit}; 80 %, {}, leave room to grow and to \
-                 reconnect after a failover",
+                "{counted} are {share} of the limit of {limit}; at most 80 % ({}) leaves room for \
+                 growth and for reconnects after a failover",
                 text::count(plan.budget)
             ),
         )),
@@ -39,8 +39,8 @@ pub(super) fn warnings(plan: &Plan, sized: &[Sized<'_>]) -> Vec<Warning> {
             Gravity::Note,
             deployment.method.formula_clause(),
             format!(
-                "every client keeps a pool for each of {} mongos; twice as many mongos would mean {} \
-                 connections while the pools stay as they are",
+                "every client keeps a pool for each of {} mongos; twice as many mongos with the \
+                 same pools would mean {} connections",
                 text::count(deployment.routers),
                 text::count(plan.total.saturating_mul(2))
             ),
@@ -50,8 +50,8 @@ pub(super) fn warnings(plan: &Plan, sized: &[Sized<'_>]) -> Vec<Warning> {
         out.push(Warning::new(
             Gravity::Note,
             "GC-43",
-            "the number of members is not known: connections are those to one member; --members tells \
-             the rest"
+            "the number of members is unknown, so this counts connections to one member; give \
+             --members for the total"
                 .to_owned(),
         ));
     }
@@ -59,8 +59,8 @@ pub(super) fn warnings(plan: &Plan, sized: &[Sized<'_>]) -> Vec<Warning> {
         out.push(Warning::new(
             Gravity::Note,
             "CM-2.4",
-            "connections to a server are counted as if the balancer spread them evenly; with few client \
-             addresses it does not: `docward connect choose` draws how"
+            "this assumes that the balancer distributes connections evenly, which it does not do \
+             with few client addresses; see `docward connect choose`"
                 .to_owned(),
         ));
     }
@@ -68,8 +68,8 @@ pub(super) fn warnings(plan: &Plan, sized: &[Sized<'_>]) -> Vec<Warning> {
         Gravity::Note,
         "GC-43",
         format!(
-            "drivers open about {} connections more to watch servers, which no formula of the rule book \
-             counts",
+            "drivers open about {} more connections to monitor servers, which the formulas of the \
+             rule book do not count",
             text::count(plan.monitoring)
         ),
     ));
@@ -98,12 +98,19 @@ fn service_warnings(service: &Sized<'_>, part: &ServicePlan, plan: &Plan, out: &
                 Gravity::Note,
                 "PP-1",
                 format!(
-                    "{what} is outside the usual 50 to 200, and right: the formula wins where demand is \
-                     known (GC-09)"
+                    "{what} is outside of the usual 50 to 200, but correct, because it follows \
+                     from the demand (GC-09)"
                 ),
             ),
             _ if part.base.is_some_and(|base| base <= whole && whole <= *USUAL_POOL.end()) => {}
-            _ => warn(Gravity::Warning, "PP-1", format!("{what} is outside the usual 50 to 200")),
+            _ => warn(
+                Gravity::Warning,
+                "PP-1",
+                format!(
+                    "{what} is outside of the usual 50 to \
+             200"
+                ),
+            ),
         }
     }
     if part.source == Pool::Default {
@@ -111,12 +118,12 @@ fn service_warnings(service: &Sized<'_>, part: &ServicePlan, plan: &Plan, out: &
             Platform::Process => warn(
                 Gravity::Warning,
                 "CN-03.2",
-                format!("maxPoolSize is not set: the drivers' default of {pool} is counted"),
+                format!("maxPoolSize is not set, so the plan uses the drivers' default of {pool}"),
             ),
             Platform::Serverless => warn(
                 Gravity::Note,
                 "GC-14",
-                format!("a pool of {pool} for each running function is counted"),
+                format!("the plan counts a pool of {pool} for each running function"),
             ),
             Platform::PhpFpm => warn(
                 Gravity::Note,
@@ -134,7 +141,8 @@ fn service_warnings(service: &Sized<'_>, part: &ServicePlan, plan: &Plan, out: &
             Gravity::Warning,
             "CN-03.2",
             format!(
-                "maxPoolSize {pool} is the number of operations in a second; a connection serves many"
+                "maxPoolSize {pool} is the number of operations per second, but one connection \
+                 serves many operations"
             ),
         );
     }
@@ -148,7 +156,8 @@ fn service_warnings(service: &Sized<'_>, part: &ServicePlan, plan: &Plan, out: &
                 Gravity::Warning,
                 "CN-03.3",
                 format!(
-                    "an instance needs {} connections at the peak and has {}: requests will queue",
+                    "an instance needs {} connections at peak load and has {}, so requests will \
+                     wait",
                     text::count(base),
                     text::count(narrow(has))
                 ),
@@ -161,7 +170,8 @@ fn service_warnings(service: &Sized<'_>, part: &ServicePlan, plan: &Plan, out: &
             Gravity::Warning,
             "GC-14",
             format!(
-                "a pool of {pool} in a function is too large: at most 5, kept between warm calls"
+                "a pool of {pool} in a function is too large; use at most 5, and keep the client \
+                 between warm calls"
             ),
         ),
         Platform::Serverless | Platform::PhpFpm => {}
@@ -171,10 +181,10 @@ fn service_warnings(service: &Sized<'_>, part: &ServicePlan, plan: &Plan, out: &
             Gravity::Warning,
             "CN-02.3",
             format!(
-                "{} keeps no pool in memory: put a pooling proxy between it and the database",
+                "{} keeps no pool in memory; put a pooling proxy between it and the database",
                 match service.given.platform {
                     Platform::PhpFpm => "PHP-FPM",
-                    _ => "a function that is started per request",
+                    _ => "a function that starts for each request",
                 }
             ),
         );

@@ -46,7 +46,8 @@ const PYTHON: [Capability; 6] = [
     can("health check", "pymongo.timeout() bounds it", "SDK-PY.5"),
     gap(
         "fork()",
-        "a client must not be used on both sides of fork(); shared_client() sees to it",
+        "a client must not be used on both sides of fork(); shared_client() creates one per \
+         process",
         "SDK-ALL.3",
     ),
 ];
@@ -55,7 +56,7 @@ const JAVA: [Capability; 6] = [
     can("maxPoolSize, minPoolSize, maxIdleTimeMS", "applyToConnectionPoolSettings", "SDK-JV.1"),
     gap(
         "waitQueueTimeoutMS",
-        "maxWaitTime; from 5.2 on the driver prefers one timeout for the whole client to it",
+        "maxWaitTime; since 5.2, the driver recommends one timeout for the whole client instead",
         "GC-28",
     ),
     can(
@@ -63,7 +64,12 @@ const JAVA: [Capability; 6] = [
         "applyToSocketSettings; 30 s to read, here only",
         "SDK-JV.1",
     ),
-    gap("factory", "MongoClients.create makes clients; MongoClient.create does not exist", "GC-27"),
+    gap(
+        "factory",
+        "MongoClients.create creates clients; MongoClient.create does not \
+     exist",
+        "GC-27",
+    ),
     can("readPreference", "ReadPreference.secondaryPreferred() and its like", "SDK-JV.1"),
     gap("health check", "the rule book's sample has none; this file has", "SDK-ALL.4"),
 ];
@@ -74,13 +80,13 @@ const NODE: [Capability; 5] = [
     can("connectTimeoutMS, serverSelectionTimeoutMS", "options of MongoClient", "PP-5"),
     gap(
         "health check",
-        "the rule book's sample asks after connecting over SRV only; here every method does",
+        "the rule book's sample checks only SRV connections; here every method has the check",
         "SDK-ND.2",
     ),
     gap(
         "serverless",
-        "in functions that are started per request keep the client between warm calls with a pool of at \
-         most 5, or use a pooling proxy",
+        "in functions that start for each request, keep the client between warm calls with a pool \
+         of at most 5, or use a pooling proxy",
         "GC-14",
     ),
 ];

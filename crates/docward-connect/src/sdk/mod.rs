@@ -166,7 +166,8 @@ fn pool_why(request: &SdkRequest) -> String {
     let clause = request.methods.first().map_or("PF-2", |method| method.formula_clause());
     match (request.methods.as_slice(), request.routers) {
         ([], _) => {
-            "With SRV and with all mongos listed, a pool of this size is kept for each mongos (PF-2)."
+            "With SRV or a list of all mongos, the client keeps a pool of this size for each \
+             mongos (PF-2)."
                 .to_owned()
         }
         (_, Some(routers)) => format!(
@@ -174,7 +175,8 @@ fn pool_why(request: &SdkRequest) -> String {
             u64::from(request.max_pool).saturating_mul(routers)
         ),
         (_, None) => format!(
-            "For each mongos: multiply by their number for all connections of this client ({clause})."
+            "For each mongos: multiply by the number of mongos to get all connections of this \
+             client ({clause})."
         ),
     }
 }
@@ -202,12 +204,12 @@ fn words(request: &SdkRequest) -> Vec<(&'static str, String)> {
     let mode = request.read_preference.unwrap_or(advice.mode);
     let read_why = match (request.read_preference, request.class) {
         (Some(asked), Some(ServiceClass::Core)) if asked != "primary" => {
-            "As asked for, though core business should read the primary (RP-1).".to_owned()
+            "As requested, but core services should read the primary (RP-1).".to_owned()
         }
-        (Some(_), _) => "As asked for.".to_owned(),
+        (Some(_), _) => "As requested.".to_owned(),
         (None, None) => {
-            "The class of the service was not given, so reads go to the primary; `--class` says \
-             whether what it reads may be old (GC-10)."
+            "The class of the service was not given, so reads go to the primary; `--class` can \
+             allow reads from secondaries (GC-10)."
                 .to_owned()
         }
         (None, Some(class)) => {
@@ -215,7 +217,7 @@ fn words(request: &SdkRequest) -> Vec<(&'static str, String)> {
         }
     };
     let selection_why = if request.selection_ms < FAILOVER_SELECTION_MS {
-        "Shorter than some elections take: retry what fails meanwhile, or allow 15000 (GC-29)."
+        "Some elections take longer: retry failed operations, or set 15000 (GC-29)."
     } else {
         "Long enough for an election."
     };
@@ -336,7 +338,7 @@ mod tests {
         let one = client(&request);
         assert!(one.contains("def connect_srv(") && !one.contains("def connect_replica_set("));
         assert!(one.contains("_shared = connect_srv()"), "the shared client uses it");
-        assert!(one.contains("# For each mongos: multiply by their number"), "{one}");
+        assert!(one.contains("# For each mongos: multiply by the number of mongos"), "{one}");
         request.routers = Some(16);
         request.max_pool = 10;
         let many = client(&request);
@@ -355,7 +357,7 @@ mod tests {
         request.class = Some(ServiceClass::Core);
         assert!(client(&request).contains("ReadPreference.primary()"));
         request.read_preference = Some("nearest");
-        assert!(client(&request).contains("core business should read the primary (RP-1)"));
+        assert!(client(&request).contains("core services should read the primary (RP-1)"));
     }
 
     #[test]

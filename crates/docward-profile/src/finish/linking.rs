@@ -7,6 +7,7 @@ use docward_model::{BsonType, Distinct, Field, FieldShape, Profile};
 
 use super::Finisher;
 use crate::{
+    histogram::Histogram,
     links::{self, KeyField, Links, RefField},
     tree::NodeId,
 };
@@ -15,6 +16,8 @@ use crate::{
 const KEYS: usize = 8;
 /// The maximum number of reference-like fields compared with other collections.
 const REFS: usize = 64;
+/// The number of distinct values per field that are compared with other collections.
+const VALUES: u32 = 256;
 
 impl Finisher {
     /// The values that randomly drawn documents have in common, and the number of these documents.
@@ -65,6 +68,8 @@ impl Finisher {
             }
             let mut sketch = node.stats.sketch.clone();
             sketch.settle();
+            let counts = if is_reference { sketch.entries() } else { Vec::new() };
+            sketch.shrink(VALUES);
             if own_key {
                 keys.push(KeyField {
                     path: field.path.clone(),
@@ -77,6 +82,13 @@ impl Finisher {
                 continue;
             }
             let holders = holding_documents(profile, field);
+            let top_share = surely_most(&field.distinct);
+            let mut children = Histogram::default();
+            counts.iter().for_each(|&(_, n)| children.add(u64::from(n)));
+            let mut children = children.finish();
+            // The sample may have missed the parent with the most children. The lower bound of its
+            // share is known separately.
+            children.max = children.max.max((top_share * field.count as f64).round() as u64);
             // The most frequent values first: the first few show whether it is a reference at all.
             let mut values = sketch.entries();
             values.sort_by_key(|&(hash, count)| (Reverse(count), hash));
@@ -92,7 +104,7 @@ impl Finisher {
                 count: field.count,
                 holders,
                 distinct: field.distinct.values,
-                top_share: surely_most(&field.distinct),
+                children,
                 values,
                 frequent,
                 beside: self

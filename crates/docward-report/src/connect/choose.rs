@@ -85,7 +85,7 @@ fn terminal(choice: &Choice, locked: &[(String, LockedDriver)], look: Look) -> S
     };
     list(&mut out, "why", &choice.reasons);
     list(&mut out, "what remains", &choice.warnings);
-    list(&mut out, "before it works", &choice.preconditions);
+    list(&mut out, "before you connect", &choice.preconditions);
     if let Some((method, against)) = &choice.runner_up {
         list(&mut out, &format!("second best: {}", method.name()), against);
         if against.is_empty() {
@@ -105,9 +105,9 @@ fn terminal(choice: &Choice, locked: &[(String, LockedDriver)], look: Look) -> S
 /// Describes how a balancer would distribute the clients.
 fn in_words(skew: &Skew) -> String {
     format!(
-        "{} on {} mongos behind a balancer that hashes them, drawn {} times: the fullest mongos gets {:.1} \
-         times the mean ({:.1} in the worst twentieth), {} {} idle; {} of the drawings are above the alarm \
-         of {ALARM}",
+        "{} on {} mongos behind a balancer that hashes addresses, simulated {} times: the busiest \
+         mongos gets {:.1} times the mean ({:.1} at the 95th percentile), {} {} idle; {} of the \
+         runs are above the alarm threshold of {ALARM}",
         if skew.clients == 1 {
             "1 client address".to_owned()
         } else {
@@ -151,7 +151,7 @@ fn markdown(choice: &Choice) -> String {
     };
     list(&mut out, "Why:", &choice.reasons);
     list(&mut out, "What remains:", &choice.warnings);
-    list(&mut out, "Before it works:", &choice.preconditions);
+    list(&mut out, "Before you connect:", &choice.preconditions);
     if let Some((method, against)) = &choice.runner_up {
         let title = format!("Second best: `{}`.", method.name());
         if against.is_empty() {

@@ -57,7 +57,7 @@ pub(crate) fn subject(report: &PlanReport) -> String {
         _ => format!(", {} mongos", text::count(deployment.routers)),
     };
     let scope = match deployment.scope {
-        LimitScope::Total => "in all",
+        LimitScope::Total => "in total",
         LimitScope::PerNode => "per server",
     };
     format!(
@@ -136,7 +136,8 @@ pub(crate) fn service_columns() -> Vec<Column<ServicePlan>> {
 pub(crate) fn little(part: &ServicePlan) -> Option<String> {
     let mean = part.longest_mean_ms?;
     Some(format!(
-        "{}its connections are enough for a mean of {mean:.1} ms per operation, if none ever waits",
+        "{}its connections are enough for a mean of {mean:.1} ms per operation, if no operation \
+         waits",
         if part.name.is_empty() { String::new() } else { format!("{}: ", part.name) }
     ))
 }
@@ -225,11 +226,17 @@ fn sums(report: &PlanReport) -> Vec<String> {
             ]
         }
         LimitScope::Total => {
-            vec![format!("{all} to all servers; {budget}, in all"), format!("{one} to each server")]
+            vec![
+                format!("{all} to all servers; {budget}, in total"),
+                format!(
+                    "{one} to each \
+             server"
+                ),
+            ]
         }
     };
     lines.push(format!(
-        "{} kept open by minPoolSize; about {} more to watch servers, not counted{}",
+        "{} kept open by minPoolSize; about {} more to monitor servers, not counted{}",
         text::count(plan.warm),
         text::count(plan.monitoring),
         report.open_now.map_or(String::new(), |n| format!("; {} open now", text::count(n)))

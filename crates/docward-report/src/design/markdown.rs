@@ -63,7 +63,7 @@ pub(crate) fn markdown(design: &Design, pools: &Pools) -> String {
         design.entities.iter().filter(move |advice| patterns(advice))
     };
     if advised().next().is_some() {
-        let _ = writeln!(out, "\n| entity | becomes | remarks |\n|---|---|---|");
+        let _ = writeln!(out, "\n| entity | becomes | notes |\n|---|---|---|");
     }
     for advice in advised() {
         let _ = writeln!(
@@ -109,7 +109,7 @@ pub(crate) fn markdown(design: &Design, pools: &Pools) -> String {
     out.push_str(&clients(pools));
     let questions = design.questions();
     if !questions.is_empty() {
-        out.push_str("\nTo be answered:\n\n");
+        out.push_str("\nOpen questions:\n\n");
         for question in questions {
             let _ = writeln!(out, "- {} {}", cell(&question.ask), cell(&question.write));
         }

@@ -36,7 +36,8 @@ pub(crate) fn pool_notes(plan: &PoolPlan) -> Vec<String> {
     }));
     if let Some(next) = plan.next() {
         notes.push(format!(
-            "{} operations a second are declared; whether fewer connections are enough depends on how long one takes (PF-4): `{next}`",
+            "the model declares {} operations per second; the number of connections depends on \
+             how long an operation takes (PF-4): `{next}`",
             number(plan.per_second)
         ));
     }
@@ -92,7 +93,7 @@ pub(crate) fn pattern(pattern: &Pattern) -> String {
             )
         }
         Pattern::Polymorphic { discriminator } => {
-            format!("{name}: told apart by `{discriminator}`")
+            format!("{name}: distinguished by `{discriminator}`")
         }
         Pattern::Attribute { fields } => format!("{name}: {}", text::list(fields, 4)),
         Pattern::Archive { days } => format!("{name}: after {} days", text::count(*days)),
@@ -176,7 +177,7 @@ pub(crate) fn costs(decision: &Decision) -> Vec<Vec<String>> {
         line("longest list", &|way| match way.longest_list {
             Some((0, _)) | None => "none".to_owned(),
             Some((elements, false)) => text::count(elements),
-            Some((elements, true)) => format!("{}, no end", text::count(elements)),
+            Some((elements, true)) => format!("{}, no limit", text::count(elements)),
         });
     }
     if ways.iter().any(|way| way.storage.is_some()) {
@@ -262,7 +263,7 @@ pub(crate) fn crossings(decision: &Decision) -> Option<String> {
             (Some(years), None) => coming.push(format!("{} in {}", crossing.label, span(years))),
         }
     }
-    let above = passed.last().map(|label| format!("is above {label} already"));
+    let above = passed.last().map(|label| format!("is already above {label}"));
     let later = (!coming.is_empty()).then(|| format!("would cross {}", coming.join(", ")));
     let said: Vec<String> = above.into_iter().chain(later).collect();
     (!said.is_empty()).then(|| format!("embedded, a parent at p99 {}", said.join(" and ")))

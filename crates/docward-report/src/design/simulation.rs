@@ -148,27 +148,29 @@ fn verdict(ways: &[MeasuredWay]) -> String {
     let times = times.join("; ");
     let Some((chosen, ratio)) = ranking.iter().find(|(way, _)| way.chosen) else {
         return format!(
-            "none of these ways is the design. A second of the declared load takes {times}"
+            "none of these alternatives is the design. One second of the declared load takes \
+             {times}"
         );
     };
     let name = chosen.name;
     let second = ranking.iter().find(|(way, _)| !way.chosen);
     let verdict = match second {
-        None => format!("{name} is the only way"),
+        None => format!("{name} is the only alternative"),
         // Two runs of the same alternative differ by more than this.
         Some((other, second)) if (ratio / second - 1.0).abs() < TIE => {
-            format!("the chosen way, {name}, and {} are equally fast here", other.name)
+            format!("the chosen alternative, {name}, and {} are equally fast here", other.name)
         }
         Some((other, second)) if best.chosen => format!(
-            "the chosen way, {name}, is the fastest: {} takes {second:.1} times as long",
+            "the chosen alternative, {name}, is the fastest: {} takes {second:.1} times as long",
             other.name
         ),
         Some(_) => format!(
-            "the chosen way, {name}, is not the fastest here: it takes {ratio:.1} times as long as {}",
+            "the chosen alternative, {name}, is not the fastest here: it takes {ratio:.1} times \
+             as long as {}",
             best.name
         ),
     };
-    format!("{verdict}. A second of the declared load takes {times}")
+    format!("{verdict}. One second of the declared load takes {times}")
 }
 
 /// Notes on one relationship.
@@ -176,7 +178,7 @@ fn notes(simulated: &Simulated) -> Vec<String> {
     let mut notes = Vec::new();
     for way in simulated.ways.iter().filter(|way| way.cut > 0) {
         notes.push(format!(
-            "{}: {} would be larger than 16 MB and got as many children as fit",
+            "{}: {} would be larger than 16 MB, and have as many children as fit",
             way.name,
             text::plural(way.cut, "parent")
         ));
@@ -192,13 +194,13 @@ fn left_out(names: &[String], why: &str) -> Option<String> {
 }
 
 fn series_notes(simulated: &SimulatedSeries) -> Vec<String> {
-    let why = "it is about more than one series, or deletes";
+    let why = "it concerns more than one series, or deletes readings";
     simulated.notes.iter().cloned().chain(left_out(&simulated.left_out, why)).collect()
 }
 
 fn readings(simulated: &SimulatedSeries) -> String {
     format!(
-        "{} of {} each, one every {} s; a bucket takes {}",
+        "{} of {} each, one every {} s; a bucket contains {}",
         text::verb(simulated.series, "series", "series"),
         text::plural(simulated.readings, "reading"),
         number(simulated.step),
@@ -224,7 +226,7 @@ fn children(simulated: &Simulated) -> String {
 
 fn about(simulation: &Simulation) -> String {
     format!(
-        "{} on {} (MongoDB {}, {}): {} and {} for each way, seed {}",
+        "{} on {} (MongoDB {}, {}): {} and {} for each alternative, seed {}",
         simulation.model,
         simulation.server,
         simulation.version,

@@ -75,7 +75,7 @@ fn summary(out: &mut String, design: &Design, paint: Paint, look: Look) {
         0 => {}
         open => {
             let open = text::plural(open as u64, "question");
-            let _ = writeln!(out, "  {}", paint.yellow(&format!("{open} to answer, listed below")));
+            let _ = writeln!(out, "  {}", paint.yellow(&format!("{open} open, listed below")));
         }
     }
 }
@@ -121,13 +121,14 @@ fn one(out: &mut String, decision: &Decision, paint: Paint, look: Look, detail: 
     }
     if decision.needs_transaction {
         let where_ = match decision.choice {
-            Some(docward_design::Choice::Embed) => "where there are pages, in several documents",
+            Some(docward_design::Choice::Embed) => "in several documents if there are pages",
             _ => "in two documents",
         };
         say(
             out,
             &format!(
-                "! parent and children change together, {where_}: a transaction is needed (CK-10)"
+                "! parent and children change together, {where_}, so a transaction is needed \
+                 (CK-10)"
             ),
         );
     }
@@ -358,7 +359,7 @@ fn questions(out: &mut String, design: &Design, paint: Paint, look: Look) {
     if questions.is_empty() {
         return;
     }
-    let _ = writeln!(out, "\n{}", paint.yellow("to be answered"));
+    let _ = writeln!(out, "\n{}", paint.yellow("open questions"));
     for question in questions {
         let line = format!("? {} {}", question.ask, question.write);
         let _ = writeln!(out, "  {}", wrap(&line, look.width, 2, 4));

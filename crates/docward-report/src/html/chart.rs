@@ -36,7 +36,7 @@ pub(crate) const SIZES: [Line; 4] = [
 pub(crate) const LENGTHS: [Line; 1] = [Line { at: 1000, label: "1,000" }];
 
 /// The explanation of the axes.
-const LOG_SCALES: &str = "Both axes are logarithmic: single giants stay visible.";
+const LOG_SCALES: &str = "Both axes are logarithmic, so single very large documents stay visible.";
 
 /// A histogram of values. Both axes are logarithmic, so that single outliers stay visible.
 pub(crate) fn distribution(

@@ -97,7 +97,8 @@ pub(crate) fn section(report: &Report) -> Markup {
             let section = if bytes < MAX_COLLECTION_BYTES {
                 drawn(report, collection)
             } else {
-                html! { p .muted { "Left out, so that this page still opens: audit it on its own with --collection." } }
+                html! { p .muted { "Left out to keep this page small: audit it separately with \
+                --collection." } }
             };
             let section = section.into_string();
             bytes += section.len();
@@ -268,7 +269,7 @@ fn fields(report: &Report, collection: &Collection, profile: &Profile) -> Markup
             }
         }
         @if left_out > 0 { p .muted { (text::plural(left_out as u64, "field")) " more are left out." } }
-        @if profile.fields_capped { p .muted { "There are more fields than are kept apart." } }
+        @if profile.fields_capped { p .muted { "There are more fields than Docward tracks." } }
     }
 }
 

@@ -29,8 +29,8 @@ pub(crate) fn page(report: &PlanReport) -> String {
     let rest = if is_per_node { plan.total } else { plan.per_node };
     let (whose, others) = match is_per_node {
         _ if report.is_standalone => ("connections", ""),
-        true => ("connections per server", "connections in all"),
-        false => ("connections in all", "connections per server"),
+        true => ("connections per server", "connections in total"),
+        false => ("connections in total", "connections per server"),
     };
     let body = html! {
         header .top {

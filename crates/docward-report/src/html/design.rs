@@ -41,7 +41,8 @@ pub(crate) fn page(design: &Design, pools: &Pools) -> String {
             }
             section aria-labelledby="after-title" {
                 h2 #after-title { "The model" }
-                p { "Before: entities and relationships. After: collections, with what lives inside them; arrows are references, dashed ones come with copies." }
+                p { "Before: entities and relationships. After: collections and their embedded \
+                 entities. Arrows are references; dashed arrows also copy fields." }
                 figure .chart { figcaption { b { "Before" } } div .scroll tabindex="0" role="region" aria-label="Entities" { (before(design)) } }
                 figure .chart { figcaption { b { "After" } } div .scroll tabindex="0" role="region" aria-label="Collections" { (after(design)) } }
             }
@@ -95,7 +96,7 @@ pub(crate) fn page(design: &Design, pools: &Pools) -> String {
                     }
                 }
                 @if !open.is_empty() {
-                    h2 { "To be answered" }
+                    h2 { "Open questions" }
                     ul { @for question in open { li { (code_spans(&question.ask)) " " span .muted { (code_spans(&question.write)) } } } }
                 }
                 @for assumption in &design.assumptions { p .muted { (code_spans(assumption)) } }
@@ -152,7 +153,7 @@ fn one(decision: &Decision) -> Markup {
                 }
                 @let rows = costs(decision);
                 @if let Some((heading, rest)) = rows.split_first() {
-                    div .scroll tabindex="0" role="region" aria-label="Costs of each way" {
+                    div .scroll tabindex="0" role="region" aria-label="Costs of each alternative" {
                         table .stacked {
                             thead { tr { @for cell in heading { th scope="col" { (cell) } } } }
                             tbody { @for row in rest { tr { @for (i, cell) in row.iter().enumerate() { @if i == 0 { th scope="row" { (cell) } } @else { td data-label=(heading[i]) .num { (cell) } } } } } }
@@ -190,7 +191,8 @@ fn growth(decision: &Decision) -> Markup {
         .collect();
     html! {
         figure .chart {
-            figcaption { b { "Bytes of a parent at p99" } " " span .muted { "over five years, each step ten times the last" } }
+            figcaption { b { "Bytes of a parent at p99" } " " span .muted { "over five years, \
+             logarithmic scale" } }
             svg viewBox={ "0 0 " (WIDTH) " " (HEIGHT) } role="img" aria-label=(words) {
                 title { (words) }
                 @for (bytes, label, _) in docward_design::capacity::TIERS {

@@ -14,7 +14,8 @@ pub(super) fn section(report: &Report) -> Markup {
             h2 #more-title { "Details" }
             @if let Some(compared) = &report.compared {
                 p { "Compared with the " (compared.basis.name()) " " code { (plain(&compared.with)) } "." }
-                @for (title, list) in [("Fixed", &compared.fixed), ("Not looked for", &compared.not_judged)] {
+                @for (title, list) in [("Fixed", &compared.fixed), ("Not \
+                 checked", &compared.not_judged)] {
                     @if !list.is_empty() {
                         details {
                             summary { (title) " (" (text::count(list.len() as u64)) ")" }
@@ -41,7 +42,7 @@ pub(super) fn section(report: &Report) -> Markup {
                 }
             }
             @if !report.evidence.notes.is_empty() {
-                h3 { "Remarks about this run" }
+                h3 { "Notes about this run" }
                 ul { @for note in &report.evidence.notes { li { (plain(note)) } } }
             }
             h3 { "Sources" }

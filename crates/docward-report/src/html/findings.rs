@@ -142,7 +142,7 @@ pub(crate) fn section(report: &Report, rules: &[&RuleMeta], site: &Site) -> Mark
                             "Change "
                             select name="change" {
                                 option value="" { "any" }
-                                @for change in ["new", "worse", "changed", "not looked for before"] {
+                                @for change in ["new", "worse", "changed", "not checked before"] {
                                     option value=(change) { (change) }
                                 }
                             }
@@ -168,8 +168,8 @@ pub(crate) fn section(report: &Report, rules: &[&RuleMeta], site: &Site) -> Mark
                 p #findings-on-paper .warn.on-paper {}
                 @if left_out > 0 {
                     p .warn {
-                        (text::plural(left_out as u64, "finding")) " more did not fit into this page; "
-                        "--format json holds all of them."
+                        (text::plural(left_out as u64, "finding")) " more are not on this page; "
+                        "--format json has all of them."
                     }
                 }
                 div #list {}
@@ -312,7 +312,7 @@ fn drawn(report: &Report, finding: &Finding, change: Option<&Change>, why: &str)
                     Some(Change::New) => { " " span .badge { "new" } },
                     Some(Change::Worse(before)) => { " " span .badge { "was " (before.word()) } },
                     Some(Change::Changed(_)) => { " " span .badge { "changed" } },
-                    Some(Change::NotLookedFor) => { " " span .badge { "not looked for before" } },
+                    Some(Change::NotLookedFor) => { " " span .badge { "not checked before" } },
                     Some(Change::Same) | None => {},
                 }
                 span .what { (code_spans(&finding.what)) }

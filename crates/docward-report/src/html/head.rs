@@ -103,10 +103,12 @@ fn facts(report: &Report) -> Markup {
                     (amounts(report).join(", "))
                     @if report.documents() > 0 {
                         @if sampled {
-                            "; " b { "sampled" } ": each finding says how many documents it rests on"
-                        } @else { "; read in full" }
+                            "; " b { "sampled" } ": each finding says how many documents it is \
+                             based on"
+                        } @else { "; all documents were read" }
                     }
-                    @if report.interrupted { "; " b .warn { "interrupted" } ": this is what was read so far" }
+                    @if report.interrupted { "; " b .warn { "interrupted" } ": the report covers \
+                     what was read so far" }
                 }
             }
             @if let Some(run) = run {

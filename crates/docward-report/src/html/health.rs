@@ -124,7 +124,8 @@ pub(super) fn table(report: &Report) -> Markup {
             }
             @if has_known {
                 p .warn {
-                    "Findings in the baseline are accepted for now, not fixed. They are counted here and left "
+                    "Findings in the baseline are accepted, not fixed. They are counted here but \
+                     left "
                     "out of the list below. Run without the baseline to see them."
                 }
             }

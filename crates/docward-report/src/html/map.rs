@@ -41,9 +41,9 @@ pub(crate) fn section(report: &Report) -> Markup {
         section #map aria-labelledby="map-title" {
             h2 #map-title { "Map" }
             p {
-                "An arrow leads from the collection that holds ids, or copies of fields, to the one they are "
-                "from. Dashed arrows are copies: fields whose values repeat those of the other collection, or "
-                "that are declared to. Select a collection to open it."
+                "An arrow points from a collection with ids or copied fields to the collection that they "
+                "come from. Dashed arrows are copies: fields that repeat values of the other collection, or "
+                "that are declared as copies. Select a collection to open it."
             }
             p .legend {
                 "Collections: " span .key.bad {} "with errors " span .key.poor {} "with warnings "

@@ -116,7 +116,8 @@ pub(super) fn block(report: &Report, rules: &[&RuleMeta]) -> Markup {
                 @if patterns > 0 { a .count.zero href="#patterns" { (text::plural(patterns, "design pattern")) " in use" } " " }
                 @if let Some(compared) = &report.compared {
                     span .count.zero { (text::count(compared.fixed.len() as u64)) " fixed" } " "
-                    span .count.zero { (text::count(compared.unchanged.len() as u64)) " known before" } " "
+                    span .count.zero { (text::count(compared.unchanged.len() as u64)) " in the \
+                     baseline" } " "
                 }
                 @if report.suppressed > 0 { span .count.zero { (text::count(report.suppressed)) " suppressed" } }
             }

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use docward_model::{
-    Draft, Evidence, Namespace, Seen, Subject, Suppression, Unit,
+    Draft, Evidence, FieldPath, Namespace, Seen, Subject, Suppression, Unit,
     code::{Append, Code, DeclaredField, Place},
 };
 
@@ -74,7 +74,10 @@ pub fn fields_draft(
     let what = format!("{} of `{}` {what}", text::list(&paths, 5), first.model);
     let draft = draft(evidence, &first.place, &about, what, why, todo);
     let others = fields.iter().skip(1).map(|field| field.place.location.clone());
-    let draft = draft.data("path", first.path.as_str()).locations(others);
+    let draft = draft
+        .paths(paths.iter().map(|path| FieldPath::new(*path)))
+        .data("path", first.path.as_str())
+        .locations(others);
     match paths.len() {
         1 => draft,
         _ => draft.data("fields", text::list(&paths, 20)),
@@ -141,4 +144,20 @@ pub fn plain_path(path: &str) -> String {
 /// `app.js:12`.
 pub fn line(place: &Place) -> String {
     format!("{}:{}", place.location.file, place.location.line)
+}
+
+/// Whether code serves requests or jobs: it is reachable, nobody starts it by hand, and not just one person uses it.
+pub fn runs_by_itself(found: &Code, place: &Place) -> bool {
+    !found.is_never_run(place)
+        && !found.is_hand_run(&place.location.file)
+        && !found.is_for_one_person()
+}
+
+/// The number of documents in the only collection of the data that has the name in the code.
+pub fn stored_documents(evidence: &Evidence, collection: Option<&str>) -> Option<u64> {
+    let name = collection?;
+    let mut named = evidence.collections.iter().filter(|c| c.namespace.collection == name);
+    let (only, None) = (named.next()?, named.next()) else { return None };
+    let in_profile = only.profile.as_ref().map(|profile| profile.total.max(profile.documents));
+    only.stats.as_ref().map(|stats| stats.documents).or(in_profile)
 }

@@ -1,6 +1,6 @@
 //! One finding instead of many alike: a collection with three hundred date strings has one problem.
 
-use docward_model::{DataValue, Draft, Namespace, Subject};
+use docward_model::{DataValue, Draft, FieldPath, Namespace, Subject};
 
 use super::text;
 use crate::Cx;
@@ -43,6 +43,7 @@ pub fn report(cx: &mut Cx<'_>, namespace: &Namespace, drafts: Vec<Draft>, many: 
         )
         .clauses(first.clauses)
         .key(first.key)
+        .paths(paths.iter().map(FieldPath::new))
         .data("fields", DataValue::from(paths));
         draft.severity = first.severity;
         draft.level = first.level;

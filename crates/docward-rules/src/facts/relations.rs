@@ -7,7 +7,7 @@ use docward_model::{BsonType, Collection, Evidence, Field, Namespace, Reference,
 
 use super::access::{Access, Share};
 use super::classes::enclosing_array;
-use super::{arrays, names, words};
+use super::{arrays, names, text, words};
 
 /// What one customer gets ever more of. As the name of a list in a document it may be short.
 const PAPERS: [&str; 6] = ["invoice", "shipment", "delivery", "receipt", "refund", "notice"];
@@ -44,6 +44,9 @@ pub struct Relation<'a> {
     pub parent_p99: u64,
     /// Whether both collections were read whole, so that the counts are not too low.
     pub complete: bool,
+    /// Whether the children of every parent were counted. Otherwise the parent with the most children may be
+    /// missing from the counts.
+    pub is_maximum_known: bool,
     /// Other collections that refer to the child.
     pub shared_by: Vec<&'a Namespace>,
     /// Other collections that the child refers to, each with many children: it can be part of only one parent.
@@ -96,6 +99,7 @@ impl<'a> Relation<'a> {
             parent_p99: parent.profile.as_ref()?.sizes.p99(),
             complete: from_profile.documents >= from_profile.total
                 && to_profile.documents >= to_profile.total,
+            is_maximum_known: tie == Tie::ParentHoldsChildren || per_target.count as f64 >= reference.parents.round(),
             shared_by,
             other_parents,
             access: Access::of(evidence, reference, tie, (&parent.namespace, &child.namespace)),
@@ -129,8 +133,6 @@ impl<'a> Relation<'a> {
     /// The facts that decide, as far as data and workload show them.
     pub fn facts(&self, bounds: &Bounds) -> Facts {
         let (p50, p99, max) = self.children;
-        // A single parent with thousands of children (an outlier) rules out embedding them all.
-        let p99 = if max >= bounds.many { max } else { p99 };
         let owner = self.owner().filter(|owner| **owner != self.parent.namespace);
         let shared = match (self.shared_by.first(), owner, self.tie) {
             (Some(by), ..) => Some(format!("also referred to by `{by}`")),
@@ -162,6 +164,15 @@ impl<'a> Relation<'a> {
             must_be_current: None,
             shared,
             lists_ids: self.tie == Tie::ParentHoldsChildren,
+        }
+    }
+
+    /// The number of children of the parent with the most, in words.
+    pub fn maximum(&self) -> String {
+        let most = text::count(self.children.2);
+        match self.complete && self.is_maximum_known {
+            true => format!("{most} at most"),
+            false => format!("at least {most} for the largest"),
         }
     }
 

@@ -37,6 +37,11 @@ pub fn main_class(field: &Field, found: &[(Class, u64)]) -> Class {
     // Rare types (regular expressions, code) are never what a field is meant to hold.
     let usual = found.iter().map(|(class, _)| *class).find(|c| *c != Class::Other);
     let first = usual.unwrap_or(Class::Other);
+    if first == Class::Text
+        && let Some(class) = beside_one_word(field, found)
+    {
+        return class;
+    }
     if first != Class::Text {
         // An object around a number is the odd one, however frequent.
         if first == Class::Object
@@ -62,25 +67,22 @@ pub fn main_class(field: &Field, found: &[(Class, u64)]) -> Class {
     first
 }
 
+/// The class of the other values where all strings are one word, as `unknown` is: the word stands for "no value".
+fn beside_one_word(field: &Field, found: &[(Class, u64)]) -> Option<Class> {
+    let strings = field.text.as_ref()?;
+    let words = field.enumeration.as_ref()?;
+    let is_word = strings.total() - strings.of(TextClass::Empty) == strings.of(TextClass::Other);
+    let (other, n) = found.iter().find(|(class, _)| {
+        matches!(class, Class::Number | Class::Date | Class::ObjectId | Class::Bool)
+    })?;
+    let one = words.iter().filter(|(word, _)| !word.is_empty()).count() == 1;
+    (one && is_word && found.len() == 2 && *n > 1).then_some(*other)
+}
+
 /// The type to convert to, as `$convert` names it.
 pub fn target_type(profile: &Profile, field: &Field, main: Class) -> &'static str {
     match main {
-        Class::Number if amounts::is_money_field(profile, field) => "decimal",
-        Class::Number => {
-            let fractions = field.text.as_ref().is_some_and(|t| t.of(TextClass::Decimal) > 0);
-            let number = field
-                .types
-                .values()
-                .into_iter()
-                .map(|(kind, _)| kind)
-                .find(|k| k.is_number())
-                .unwrap_or(BsonType::Double);
-            if fractions && matches!(number, BsonType::Int | BsonType::Long) {
-                "double"
-            } else {
-                number.name()
-            }
-        }
+        Class::Number => number_type(profile, field).name(),
         Class::Text => "string",
         Class::Object => "object",
         Class::Array => "array",
@@ -92,6 +94,47 @@ pub fn target_type(profile: &Profile, field: &Field, main: Class) -> &'static st
     }
 }
 
+/// Digits that a double, an int and a long keep, whatever they are.
+const DOUBLE_DIGITS: u64 = 15;
+const INT_DIGITS: u64 = 9;
+
+/// The type that holds every number of the field, those in its strings included.
+fn number_type(profile: &Profile, field: &Field) -> BsonType {
+    let has = |kind| field.types.of(kind) > 0;
+    let text = |class| field.text.as_ref().map_or(0, |text| text.of(class));
+    let digits = field.text.as_ref().map_or(0, |text| text.lengths.max);
+    let largest = field.number.map_or(0.0, |n| n.min.abs().max(n.max.abs()));
+    let in_doubles = field.number.is_some_and(|n| n.fractional_doubles + n.not_finite > 0);
+    let fractions = in_doubles || text(TextClass::Decimal) > 0;
+    let exact_in_double = largest <= 2_f64.powi(53) && digits <= DOUBLE_DIGITS;
+    if amounts::is_money_field(profile, field)
+        || has(BsonType::Decimal)
+        || text(TextClass::HugeInteger) > 0
+        || (fractions && !exact_in_double)
+        || largest >= 2_f64.powi(63)
+    {
+        return BsonType::Decimal;
+    }
+    let first = field.types.values().into_iter().map(|(kind, _)| kind).find(|k| k.is_number());
+    match first {
+        _ if fractions => BsonType::Double,
+        Some(BsonType::Double) | None if exact_in_double => BsonType::Double,
+        Some(BsonType::Int) if largest <= f64::from(i32::MAX) && digits <= INT_DIGITS => {
+            BsonType::Int
+        }
+        _ => BsonType::Long,
+    }
+}
+
+/// Numbers that have to be converted along with the odd values, because the field would mix them with the target.
+fn other_numbers(field: &Field, target: BsonType) -> impl Iterator<Item = BsonType> {
+    let whole = |kind| matches!(kind, BsonType::Int | BsonType::Long);
+    let kinds = field.types.values().into_iter().map(|(kind, _)| kind);
+    kinds.filter(move |kind| {
+        kind.is_number() && *kind != target && !(whole(*kind) && whole(target))
+    })
+}
+
 /// Counts what becomes of `n` values of an odd class.
 pub fn settle(
     profile: &Profile,
@@ -101,6 +144,13 @@ pub fn settle(
     n: u64,
     out: &mut Outcome,
 ) {
+    if (main, class) == (Class::Text, Class::Number) {
+        // The text `NaN` would look like a name.
+        let not_finite = field.number.map_or(0, |numbers| numbers.not_finite);
+        out.converts += n.saturating_sub(not_finite);
+        out.stuck += not_finite;
+        return;
+    }
     let Some(strings) = field.text.as_ref().filter(|_| class == Class::Text) else {
         let converts = match (main, class) {
             // Anything can be wrapped in an array; scalars have a text.
@@ -211,6 +261,8 @@ pub fn fix(
         return None;
     }
     let target = BsonType::from_name(target)?;
+    let odd = odd.into_iter().chain(other_numbers(field, target).filter(|_| main == Class::Number));
+    let odd: Vec<BsonType> = odd.collect();
     let conversion = conversion(profile, field, main, &odd);
     let step = statements::convert(&namespace, &field.path, odd, [target], conversion);
     Some((Safety::Guarded, step))

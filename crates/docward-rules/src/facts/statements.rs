@@ -2,7 +2,10 @@
 
 use docward_model::{
     BsonType, Conversion, Draft, Field, FieldPath, FieldShape, Namespace, Profile, Safety, Step,
+    TextClass,
 };
+
+use super::text;
 
 /// A step that gives the values of a field that have one of the types `from` another type.
 pub fn convert(
@@ -18,6 +21,26 @@ pub fn convert(
         from: from.into(),
         to: to.into(),
         conversion,
+    }
+}
+
+/// The conversion of strings by the server. Empty strings become null, because as strings they would be a second
+/// type beside the converted ones.
+pub fn cast(field: &Field) -> Conversion {
+    let empty_to_null = empty_strings(field) > 0;
+    Conversion::Cast { inner: None, epoch: None, reads_words: false, empty_to_null }
+}
+
+/// The number of empty strings.
+pub fn empty_strings(field: &Field) -> u64 {
+    field.text.as_ref().map_or(0, |text| text.of(TextClass::Empty))
+}
+
+/// What [`cast`] does to empty strings, to be appended to advice.
+pub fn empty_to_null(field: &Field) -> String {
+    match empty_strings(field) {
+        0 => String::new(),
+        n => format!("; {} null", text::verb(n, "empty string becomes", "empty strings become")),
     }
 }
 

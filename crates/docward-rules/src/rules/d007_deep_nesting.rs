@@ -105,10 +105,12 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
     let top = |path: &FieldPath| path.as_str().split('.').next().unwrap_or_default().to_owned();
     let mut tops = vec![top(&nesting.path)];
     let mut others: Vec<String> = Vec::new();
+    let mut paths = vec![nesting.path.clone()];
     for field in &nesting.places {
         if !tops.contains(&top(&field.path)) {
             tops.push(top(&field.path));
             others.push(short(&field.path));
+            paths.push(field.path.clone());
         }
     }
     let lift = lift(profile, &nesting.path, warn);
@@ -148,6 +150,7 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
         },
         profile.seen().showing(over),
     )
+    .paths(if others.is_empty() { Vec::new() } else { paths })
     .data("depth", nesting.depth)
     .data("pathParts", nesting.path.parts())
     .data("p95", p95(profile))

@@ -1,8 +1,8 @@
 //! DM-06.3: an index on a path that no document has.
 
 use docward_model::{
-    Collection, CollectionKind, DirectionKind, Draft, Index, Profile, Safety, Severity, Step,
-    Subject,
+    Collection, CollectionKind, DirectionKind, Draft, FieldPath, Index, Profile, Safety, Severity,
+    Step, Subject,
 };
 
 use crate::{
@@ -136,6 +136,7 @@ fn report(
         todo,
         profile.seen(),
     )
+    .paths(paths.iter().map(|path| FieldPath::new(*path)))
     .data("index", index.name.as_str())
     .data("absent", paths.iter().map(|p| (*p).to_owned()).collect::<Vec<_>>());
     if let Some((_, near)) = &typo {

@@ -170,6 +170,10 @@ mod w013_mistyped_update_path;
 mod w014_small_part_of_large_documents;
 mod w020_stale_write_back;
 mod w021_count_per_request;
+mod w022_query_in_loop;
+mod w023_unbounded_find;
+mod w024_skip_paging;
+mod w025_number_by_max;
 mod w026_unawaited_promise;
 
 use crate::Rule;
@@ -345,5 +349,9 @@ pub static RULES: &[&Rule] = &[
     &w014_small_part_of_large_documents::W014,
     &w020_stale_write_back::W020,
     &w021_count_per_request::W021,
+    &w022_query_in_loop::W022,
+    &w023_unbounded_find::W023,
+    &w024_skip_paging::W024,
+    &w025_number_by_max::W025,
     &w026_unawaited_promise::W026,
 ];

@@ -197,6 +197,7 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
         todo,
         profile.seen(),
     )
+    .paths(offenders.iter().map(|n| n.field.path.clone()))
     .data("style", target.name())
     .data("inStyle", kept.len())
     .data(

@@ -87,6 +87,7 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
         format!("rename {}{more}", few.join(", ")),
         profile.seen(),
     )
+    .paths(mixed.iter().map(|n| n.field.path.clone()))
     .data("style", target.name())
     .data(
         "renames",

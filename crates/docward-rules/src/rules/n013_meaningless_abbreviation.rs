@@ -282,6 +282,7 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
             todo,
             profile.seen(),
         )
+        .paths(found.iter().map(|short| profile.fields[short.at].path.clone()))
         .data(
             "names",
             DataValue::Map(

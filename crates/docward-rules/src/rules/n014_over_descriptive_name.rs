@@ -119,6 +119,7 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
             ),
             profile.seen(),
         )
+        .paths(long.iter().map(|n| n.field.path.clone()))
         .data("names", names.iter().map(|n| (*n).to_owned()).collect::<Vec<_>>())
         .data("longest", longest)
         .data("limit", max_length)

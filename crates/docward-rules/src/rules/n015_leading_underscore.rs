@@ -110,6 +110,7 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
         format!("rename {}{more}", few.join(", ")),
         profile.seen(),
     )
+    .paths(found.iter().map(|n| n.field.path.clone()))
     .data(
         "renames",
         DataValue::Map(

@@ -166,6 +166,7 @@ fn report(
             _ => profile.seen(),
         },
     )
+    .paths(fields.iter().map(|f| f.path.clone()))
     .data(
         "spellings",
         DataValue::Map(fields.iter().map(|f| (f.name.clone(), DataValue::from(f.count))).collect()),

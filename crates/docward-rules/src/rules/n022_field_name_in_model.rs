@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use docward_model::{
-    Evidence,
+    Evidence, FieldPath,
     code::{Code, DeclaredField},
 };
 
@@ -280,6 +280,7 @@ fn report(evidence: &Evidence, faults: &[Fault<'_>], is_pedantic: bool, cx: &mut
         WHY,
         "rename them before documents are stored, or together with the stored documents",
     )
+    .paths(faults.iter().map(|fault| FieldPath::new(&fault.field.path)))
     .data("names", text::list(&names, 20))
     .locations(faults.iter().skip(1).map(|fault| fault.field.place.location.clone()));
     cx.report(if is_pedantic { draft.pedantic() } else { draft });

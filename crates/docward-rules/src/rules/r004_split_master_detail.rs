@@ -194,9 +194,10 @@ fn draft(relation: &Relation<'_>, strong: bool) -> Draft {
     let draft = Draft::new(
         Subject::Collection(child.clone()),
         format!(
-            "`{}` holds the details of `{}`: {p50} details per document at the median, {p99} at p99, {max} at most, {} each",
+            "`{}` holds the details of `{}`: {p50} details per document at the median, {p99} at p99, {}, {} each",
             child.collection,
             parent.collection,
+            relation.maximum(),
             text::bytes(relation.child_bytes)
         ),
         "data that is split into two collections needs two reads or a join, and a transaction for each write",

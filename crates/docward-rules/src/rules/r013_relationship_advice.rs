@@ -136,6 +136,8 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
         many: cx.count(&MANY),
         small_bytes: cx.count(&SMALL_BYTES),
         safe_bytes: cx.count(&SAFE_BYTES),
+        // Data alone does not ask for them.
+        overflow_pages: false,
         ..Bounds::default()
     };
     let evidence = cx.evidence();
@@ -268,13 +270,13 @@ fn draft(collection: &Collection, relation: &Relation<'_>, ruling: &Ruling) -> D
     let draft = Draft::new(
         Subject::Field(ns.clone(), path.clone()),
         format!(
-            "`{path}` refers to {} ({kind}): {} of `{}` for each `{}` at the median, {} at p99, {} at most, {} each",
+            "`{path}` refers to {} ({kind}): {} of `{}` for each `{}` at the median, {} at p99, {}, {} each",
             relation.reference.target(),
             text::count(p50),
             child.collection,
             parent.collection,
             text::count(p99),
-            text::count(max),
+            relation.maximum(),
             text::bytes(relation.child_bytes)
         ),
         if answered.is_empty() {

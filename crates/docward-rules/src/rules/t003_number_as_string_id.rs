@@ -1,7 +1,7 @@
 //! DM-09.4: large numeric ids belong in a long. Digits that are codes stay strings.
 
 use docward_model::{
-    BsonType, Collection, Conversion, Draft, Field, Level, Namespace, Profile, Safety, Subject,
+    BsonType, Collection, Draft, Field, Level, Namespace, Profile, Safety, Subject,
 };
 
 use crate::facts::ids::{self, Digits};
@@ -115,6 +115,7 @@ fn draft(
     if let Some(target) = target {
         todo.push_str(&format!(", together with the `_id` of `{target}`, to which it refers"));
     }
+    todo.push_str(&statements::empty_to_null(field));
     if rest > 0 {
         todo.push_str(&format!("; {}", text::verb(rest, "does not convert", "do not convert")));
     }
@@ -135,10 +136,13 @@ fn draft(
         todo,
         digits.integers,
     );
-    let can_convert =
-        path.as_str() != "_id" && target.is_none() && statements::can_be_written(profile, field);
-    let step =
-        statements::convert(ns, path, [BsonType::String], [BsonType::Long], Conversion::CAST);
+    // Strings that do not convert would stay beside the numbers.
+    let can_convert = path.as_str() != "_id"
+        && target.is_none()
+        && rest == 0
+        && statements::can_be_written(profile, field);
+    let conversion = statements::cast(field);
+    let step = statements::convert(ns, path, [BsonType::String], [BsonType::Long], conversion);
     statements::advise(draft, step, can_convert.then_some(Safety::Guarded))
 }
 

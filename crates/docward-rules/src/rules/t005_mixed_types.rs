@@ -308,7 +308,9 @@ fn draft(
     if soft {
         draft = draft.severity(Severity::Info);
     }
-    if soft || (outcome.converts == 0 && !only_empty) {
+    // What does not convert would leave the field as mixed as it is.
+    let remain = outcome.stuck + outcome.padded > 0;
+    if soft || remain || (outcome.converts + outcome.empty == 0) {
         return draft;
     }
     match settling::fix(collection, profile, field, main, target, only_empty) {

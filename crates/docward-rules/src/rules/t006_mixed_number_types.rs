@@ -128,6 +128,7 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
             parts.join("; "),
             profile.seen(),
         )
+        .paths(found.iter().map(|(f, _)| f.path.clone()))
         .data(
             "fields",
             found

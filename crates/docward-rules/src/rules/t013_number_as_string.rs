@@ -1,7 +1,7 @@
 //! DM-09.6, DM-09.4: amounts and quantities kept as text throughout.
 
 use docward_model::{
-    BsonType, Collection, Conversion, Draft, Field, Profile, Safety, Subject, TextClass,
+    BsonType, Collection, Draft, Field, Profile, Safety, Subject, TextClass,
 };
 
 use crate::facts::{amounts, classes, fold, names, statements, text, words};
@@ -163,7 +163,7 @@ fn draft(
         ),
         "MongoDB compares text byte by byte, so ranges and sorting are wrong, and sums ignore strings",
         format!(
-            "store `{}` as {name}; {}",
+            "store `{}` as {name}; {}{}",
             path.dotted(),
             if rest == 0 {
                 "all values convert".to_owned()
@@ -173,7 +173,8 @@ fn draft(
                     text::verb(converting, "converts", "convert"),
                     text::verb(rest, "does not", "do not")
                 )
-            }
+            },
+            statements::empty_to_null(field)
         ),
         profile.seen_in(field, converting),
     )
@@ -183,14 +184,15 @@ fn draft(
     .data("target", target)
     .clauses(&["DM-09.6"])
     .examples(field.examples.iter().cloned());
-    let can_convert = statements::can_be_written(profile, field);
+    // Strings that do not convert would stay beside the numbers.
+    let can_convert = rest == 0 && statements::can_be_written(profile, field);
     let becomes: Vec<BsonType> = BsonType::from_name(target).into_iter().collect();
     let step = statements::convert(
         &collection.namespace,
         path,
         [BsonType::String],
         becomes,
-        Conversion::CAST,
+        statements::cast(field),
     );
     statements::advise(draft, step, can_convert.then_some(Safety::Guarded))
 }

@@ -1,6 +1,6 @@
 //! DM-09.6, in a corner: BSON types that MongoDB has deprecated.
 
-use docward_model::{BsonType, Collection, DataValue, Draft, FieldChange, Subject};
+use docward_model::{BsonType, Collection, DataValue, Draft, FieldChange, FieldPath, Subject};
 
 use crate::facts::{classes, text};
 use crate::{Cx, declare_rule};
@@ -90,6 +90,7 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
         advice.join("; "),
         profile.seen(),
     )
+    .paths(paths.iter().map(FieldPath::new))
     .data(
         "types",
         DataValue::Map(

@@ -1,6 +1,6 @@
 //! DM-09.4, the other side: ids as doubles that have lost digits already.
 
-use docward_model::{Collection, Draft, Field, Profile, Subject, TextClass};
+use docward_model::{Collection, Draft, Field, Profile, Severity, Subject, TextClass};
 
 use crate::facts::{classes, text, words};
 use crate::{Cx, declare_rule};
@@ -78,6 +78,7 @@ fn draft(collection: &Collection, profile: &Profile, field: &Field, doubles: u64
         todo,
         profile.seen_in(field, field.types.numbers()),
     )
+    .severity(Severity::Error)
     .data("doubles", doubles)
     .data("twin", twin.map_or("", |twin| twin.path.as_str()))
 }
@@ -88,7 +89,10 @@ fn twin<'a>(profile: &'a Profile, field: &Field) -> Option<&'a Field> {
     profile.fields.iter().find(|other| {
         let suffix = other.path.leaf().strip_prefix(name);
         let is_text = suffix.is_some_and(|suffix| {
-            matches!(suffix.trim_start_matches('_').to_ascii_lowercase().as_str(), "str" | "string" | "text")
+            matches!(
+                suffix.trim_start_matches('_').to_ascii_lowercase().as_str(),
+                "str" | "string" | "text"
+            )
         });
         other.parent == field.parent
             && is_text

@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 
 use docward_model::{
-    Collection, DataValue, Draft, Look, Profile, Safety, Severity, Step, Subject, TextClass,
-    ValidationAction, ValidationLevel,
+    Collection, DataValue, Draft, FieldPath, Look, Profile, Safety, Severity, Step, Subject,
+    TextClass, ValidationAction, ValidationLevel,
 };
 
 use crate::{
@@ -183,6 +183,7 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
             ),
             profile.seen(),
         )
+        .paths(found.iter().filter(|b| !b.path.is_empty()).map(|b| FieldPath::new(&b.path)))
         .data(
             "breaches",
             DataValue::List(

@@ -189,6 +189,7 @@ fn report_left_over(collection: &Collection, profile: &Profile, paths: &[String]
             ),
             profile.seen(),
         )
+        .paths(paths.iter().map(FieldPath::new))
         .data("paths", DataValue::List(paths.iter().map(|p| DataValue::from(p.as_str())).collect()))
         .data("documents", profile.documents)
         .severity(Severity::Info),

@@ -186,6 +186,7 @@ fn report_long(namespace: &Namespace, paths: &BTreeMap<String, u64>, most: usize
             format!("move updated fields closer to the top level: at most {most} parts in a path"),
             Seen::all(count, Unit::Operations),
         )
+        .paths(names.iter().map(|path| FieldPath::new(*path)))
         .data("paths", names.iter().map(|path| (*path).to_owned()).collect::<Vec<_>>())
         .data("parts", longest as u64)
         .key("long paths"),

@@ -18,6 +18,7 @@ declare_rule! {
     ///   and returns,
     /// - `$set: {count: doc.count + 1}` with a `doc` that was read before,
     /// - `account.setBalance(account.getBalance().add(x))` with Spring Data,
+    /// - `$set: {items: items}` with a list or map of a document that was read, of which the code changed elements,
     /// - `replaceOne(filter, doc)` with the whole document.
     ///
     /// All fields that one function changes in one collection are one finding.
@@ -170,6 +171,7 @@ fn draft(evidence: &Evidence, writes: &[&ReadThenWrite]) -> Option<Draft> {
         Change::Number => format!("{inc}, or findOneAndUpdate when the new value is needed"),
         Change::Text => format!("append on the server: updateOne(filter, {concat})"),
         Change::Value => format!("change the value on the server: {inc} for a number, {concat} for text"),
+        Change::List => format!("change only the elements: {{$push: {{{path}: …}}}}, {{$pull: {{{path}: …}}}}, or $set of the path of one element"),
         Change::Document => "use updateOne with $set, $inc or $push of the changed fields, or add a version to the filter and retry if it has changed".to_owned(),
     };
     let of = code::of(write.collection.as_deref());

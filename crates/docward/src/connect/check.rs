@@ -27,16 +27,16 @@ pub(super) const EXAMPLES: &str = "\
 Examples:
   docward connect check \"$MONGODB_URI\"
   docward connect check --file clients.txt --format sarif --output clients.sarif
-  docward connect check \"$MONGODB_URI\" --options maxPoolSize=200,w=1 --driver java
-                                       with what the program adds where it connects
+  docward connect check \"$MONGODB_URI\" --options maxPoolSize=200,w=1 --driver java              \
+                            with the options that the program sets
   docward connect check \"$MONGODB_URI\" --service order
                                        as the service `order` of docward.toml
-  docward connect check \"$MONGODB_URI\" --resolve
-                                       asks DNS where a mongodb+srv:// name leads
+  docward connect check \"$MONGODB_URI\" --resolve                                       looks up \
+   mongodb+srv:// names in DNS
 
-Passwords are masked in everything that is printed. Fill in the words in capitals of a corrected string.
+Passwords are masked in all output. In a corrected string, replace the words in capitals.
 
-Exit codes: 0 nothing at or above --fail-on, 1 findings, 2 a string could not be read.";
+Exit codes: 0 no findings at or above --fail-on, 1 findings, 2 a string could not be read.";
 
 /// Arguments.
 #[derive(Args, Debug)]
@@ -45,29 +45,29 @@ pub(crate) struct CheckArgs {
     #[arg(value_name = "URI", required_unless_present_any = ["file", "client_uri"])]
     uris: Vec<String>,
 
-    /// The connection string of a client, like URI; may be given several times
+    /// Connection string of a client, like URI; can be repeated
     #[arg(long, value_name = "URI")]
     client_uri: Vec<String>,
 
-    /// A file with one connection string per line; - for standard input. Blank lines and lines that begin
-    /// with # are skipped; may be given several times
+    /// File with one connection string per line; - for standard input. Blank lines and lines that
+    /// begin with # are skipped. Can be repeated
     #[arg(long, value_name = "FILE")]
     file: Vec<PathBuf>,
 
-    /// Options that the program sets where it connects; they override those of the strings. username=NAME says
-    /// that the program gives the credentials
+    /// Options that the program sets when it connects. They override the options of the strings.
+    /// username=NAME means that the program supplies the credentials
     #[arg(long, value_name = "NAME=VALUE", value_delimiter = ',')]
     options: Vec<String>,
 
-    /// The driver that uses the strings, for its defaults
+    /// Driver of the program, which determines the defaults
     #[arg(long, value_parser = drivers())]
     driver: Option<Driver>,
 
-    /// The service of docward.toml they belong to (default: the one that appName names)
+    /// Service in docward.toml that uses the strings (default: the service that appName names)
     #[arg(long, value_name = "NAME")]
     service: Option<String>,
 
-    /// Ask DNS where mongodb+srv:// names lead, and what its text records say
+    /// Look up the SRV and TXT records of mongodb+srv:// names in DNS
     #[arg(long)]
     resolve: bool,
 
@@ -78,7 +78,7 @@ pub(crate) struct CheckArgs {
     #[arg(short, long, value_name = "FILE", help_heading = "Output")]
     output: Option<PathBuf>,
 
-    /// Settings (default: the nearest docward.toml)
+    /// Settings file (default: the nearest docward.toml)
     #[arg(long, value_name = "FILE", help_heading = "Rules")]
     config: Option<PathBuf>,
 
@@ -173,7 +173,7 @@ fn selected(settings: &Settings) -> anyhow::Result<Vec<&'static RuleMeta>> {
     let rules = RULES.iter().map(|rule| &rule.meta).filter(is_about_strings);
     let rules: Vec<&RuleMeta> = rules.filter(|rule| settings.is_on(rule)).collect();
     if rules.is_empty() {
-        bail!("none of the selected rules is about connection strings");
+        bail!("none of the selected rules checks connection strings");
     }
     Ok(rules)
 }

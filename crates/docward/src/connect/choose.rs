@@ -26,7 +26,7 @@ Examples:
   docward connect choose --topology replica-set --members 3
   docward connect choose --mongos 8 --routers-change-often --format json
 
-What is not given comes from [deployment] and [[service]] of docward.toml.";
+Missing options come from [deployment] and [[service]] in docward.toml.";
 
 /// Shapes of a choice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -49,51 +49,52 @@ fn version(text: &str) -> Result<Version, String> {
 /// What the choice depends on.
 #[derive(Args, Debug)]
 pub(crate) struct ChooseArgs {
-    /// How the deployment is put together (default: sharded when --mongos is given)
+    /// Topology of the deployment (default: sharded if --mongos is given)
     #[arg(long, value_parser = topologies())]
     topology: Option<DeclaredTopology>,
 
-    /// mongos (routers) that clients reach
+    /// Number of mongos routers that clients reach
     #[arg(long, value_name = "M", value_parser = counts(), allow_negative_numbers = true)]
     mongos: Option<u64>,
 
-    /// Members of the replica set
+    /// Number of replica set members
     #[arg(long, value_name = "N", value_parser = counts(), allow_negative_numbers = true)]
     members: Option<u64>,
 
-    /// Different addresses that clients come from: a balancer spreads few of them unevenly
+    /// Number of client IP addresses. A load balancer distributes few addresses unevenly
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), allow_negative_numbers = true)]
     client_ips: Option<u32>,
 
-    /// A driver by language, with its version; may be given several times
+    /// Driver by language and version, such as python@3.4; can be repeated
     #[arg(long, value_name = "LANG[@VERSION]", value_parser = Driver::parse)]
     driver: Vec<Driver>,
 
-    /// A lock file or manifest that names drivers, such as go.mod or poetry.lock; may be given several times
+    /// Lock file or manifest that names drivers, such as go.mod or poetry.lock; can be repeated
     #[arg(long, value_name = "FILE")]
     lock: Vec<PathBuf>,
 
-    /// The server's version
+    /// MongoDB version of the servers
     #[arg(long, value_name = "V", value_parser = version)]
     server_version: Option<Version>,
 
-    /// mongos are added or removed often
+    /// Routers are often added or removed
     #[arg(long)]
     routers_change_often: bool,
 
-    /// Traffic must be steered to single mongos
+    /// The application must direct traffic to individual routers
     #[arg(long)]
     precise_control: bool,
 
-    /// Clients at the same time: instances times processes
+    /// Number of clients at the same time: instances times processes
     #[arg(long, value_name = "N", value_parser = counts(), allow_negative_numbers = true)]
     apps: Option<u64>,
 
-    /// maxPoolSize of each
+    /// maxPoolSize of each client
     #[arg(long, value_name = "P", value_parser = counts(), allow_negative_numbers = true, requires = "apps")]
     pool: Option<u64>,
 
-    /// Operations in a second of each, from which the smallest pool that works follows
+    /// Operations per second of each client. Docward computes the smallest sufficient pool from
+    /// them
     #[arg(long, value_name = "Q", value_parser = Amount::parse, allow_negative_numbers = true, requires_all = ["apps", "latency_ms"])]
     qps: Option<Amount>,
 
@@ -101,12 +102,12 @@ pub(crate) struct ChooseArgs {
     #[arg(long, value_name = "T", value_parser = Amount::parse, allow_negative_numbers = true, requires = "qps")]
     latency_ms: Option<Amount>,
 
-    /// Connections that are accepted
+    /// Connection limit
     #[arg(long, value_name = "L", value_parser = counts(), allow_negative_numbers = true)]
     limit: Option<u64>,
 
-    /// Whether the limit is about the whole deployment or about each server (default: total; each server
-    /// for replica sets and for what a running deployment says)
+    /// Whether the limit applies to the whole deployment or to each server (default: total; each
+    /// server for replica sets and for the limit of a running deployment)
     #[arg(long, value_parser = scopes())]
     limit_scope: Option<LimitScope>,
 
@@ -138,13 +139,10 @@ fn locked(args: &ChooseArgs) -> anyhow::Result<Vec<(String, LockedDriver)>> {
         let name = file.display().to_string();
         let text = fs::read_to_string(file).with_context(|| format!("--lock {name}"))?;
         let Some(drivers) = drivers_in(&name, &text) else {
-            bail!(
-                "--lock {name}: such files are not understood; there are {}",
-                LOCK_FILES.join(", ")
-            );
+            bail!("--lock {name}: unknown type of file; Docward reads {}", LOCK_FILES.join(", "));
         };
         if drivers.is_empty() {
-            bail!("--lock {name}: no MongoDB driver with a version is in it");
+            bail!("--lock {name}: the file names no MongoDB driver with a version");
         }
         all.extend(drivers.into_iter().map(|driver| (name.clone(), driver)));
     }
@@ -177,15 +175,15 @@ fn input(
         args.mongos.or(live.and_then(|live| live.routers)).or(declared.routers.map(u64::from));
     if topology == DeclaredTopology::Sharded {
         if routers.is_none() {
-            bail!("--mongos is missing: how many routers clients reach");
+            bail!("--mongos is missing: give the number of routers that clients reach");
         }
         if args.members.is_some() {
-            bail!("--members is about replica sets, and the topology is sharded");
+            bail!("--members applies to replica sets, but the topology is sharded");
         }
     } else if args.mongos.is_some() {
-        bail!("--mongos is about sharded clusters, and the topology is {}", topology.name());
+        bail!("--mongos applies to sharded clusters, but the topology is {}", topology.name());
     } else if args.routers_change_often || args.precise_control {
-        bail!("--routers-change-often and --precise-control are about sharded clusters");
+        bail!("--routers-change-often and --precise-control apply only to sharded clusters");
     }
     let live_version = live.and_then(|live| live.version.as_deref()).and_then(Version::parse);
     let declared_version = settings.server_version.map(|(major, minor)| Version { major, minor });
@@ -229,7 +227,8 @@ fn budget(
             if clients == 0 {
                 return if args.limit.is_some() {
                     bail!(
-                        "--limit needs --apps and --pool (or --qps and --latency-ms) to be held against"
+                        "--limit needs --apps and --pool (or --qps and --latency-ms) for a \
+                         comparison"
                     )
                 } else {
                     Ok(None)
@@ -253,7 +252,7 @@ fn budget(
     match limit {
         Some(limit) => Ok(Some(Budget { clients, pool, load, limit: limit.max(1), scope })),
         None if args.apps.is_some() => {
-            bail!("--apps needs --limit: how many connections are accepted")
+            bail!("--apps needs --limit, the connection limit")
         }
         None => Ok(None),
     }

@@ -36,11 +36,11 @@ pub(super) struct AroundArgs {
     #[arg(long, alias = "uri", value_name = "URI")]
     server: Option<String>,
 
-    /// Settings (default: the nearest docward.toml)
+    /// Settings file (default: the nearest docward.toml)
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
 
-    /// Write the answer to a file
+    /// Write the output to a file
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
 

@@ -20,10 +20,10 @@ Examples:
   docward connect plan --apps 20 --processes 4 --method replica-set --members 3 --pool 50
   docward connect plan --platform serverless --apps 2 --processes 500 --method lb
   docward connect plan --apps 1 --method lb --pool 500 --qps 50000
-                                       the mean time of an operation that the pool is enough for
+                                       the longest mean time of an operation for this pool
   docward connect plan --apps 20 --pool 100 --server \"$MONGODB_URI\"
                                        limit and servers from a running deployment
-  docward connect plan --method srv    [deployment] and [[service]] of docward.toml
+  docward connect plan --method srv    from [deployment] and [[service]] in docward.toml
   docward connect plan --method srv --format html --output plan.html
 
 Exit codes: 0 within 80 % of the limit, 1 above, 2 could not run.";
@@ -31,8 +31,8 @@ Exit codes: 0 within 80 % of the limit, 1 above, 2 could not run.";
 pub(super) fn methods() -> impl clap::builder::TypedValueParser<Value = Method> {
     words(&Method::ALL, |method| {
         PossibleValue::new(method.name()).help(match method {
-            Method::Srv => "mongodb+srv:// with one DNS name that leads to all mongos",
-            Method::LoadBalancer => "the address of a load balancer in front of the mongos",
+            Method::Srv => "mongodb+srv:// with one DNS name for all routers",
+            Method::LoadBalancer => "the address of a load balancer in front of the routers",
             other => other.text(),
         })
     })
@@ -41,7 +41,7 @@ pub(super) fn methods() -> impl clap::builder::TypedValueParser<Value = Method> 
 pub(super) fn scopes() -> impl clap::builder::TypedValueParser<Value = LimitScope> {
     words(&LimitScope::ALL, |scope| {
         PossibleValue::new(scope.name()).help(match scope {
-            LimitScope::Total => "all connections to the deployment together",
+            LimitScope::Total => "all connections to the deployment",
             LimitScope::PerNode => "the connections to one mongos or one member",
         })
     })
@@ -51,8 +51,8 @@ pub(super) fn classes() -> impl clap::builder::TypedValueParser<Value = ServiceC
     words(&ServiceClass::ALL, |class| {
         PossibleValue::new(class.name()).help(match class {
             ServiceClass::Core => "money, orders, accounts: reads the primary",
-            ServiceClass::General => "an ordinary service: reads the primary while there is one",
-            ServiceClass::ReadHeavy => "mostly reads, and may read what is a little old",
+            ServiceClass::General => "ordinary service: prefers the primary",
+            ServiceClass::ReadHeavy => "mostly reads, and accepts slightly old data",
             ServiceClass::Report => "reports and analysis: reads secondaries",
             ServiceClass::Regional => "serves several regions: reads the nearest member",
         })
@@ -62,8 +62,8 @@ pub(super) fn classes() -> impl clap::builder::TypedValueParser<Value = ServiceC
 fn platforms() -> impl clap::builder::TypedValueParser<Value = Platform> {
     words(&Platform::ALL, |platform| {
         PossibleValue::new(platform.name()).help(match platform {
-            Platform::Process => "lives long and keeps a pool",
-            Platform::Serverless => "functions that are started per request",
+            Platform::Process => "long-running process with a pool",
+            Platform::Serverless => "functions that start for each request",
             Platform::PhpFpm => "workers with one connection each",
         })
     })
@@ -85,44 +85,45 @@ enum Format {
 /// Demand, deployment and what may change.
 #[derive(Args, Debug)]
 pub(crate) struct PlanArgs {
-    /// Instances of the application that run at the same time; without it, the services of docward.toml
+    /// Number of instances of the application (default: the services in docward.toml)
     #[arg(long, value_name = "N", value_parser = counts(), allow_negative_numbers = true)]
     apps: Option<u64>,
 
-    /// Processes of an instance, each with a pool of its own: workers of a server, functions at the same time
+    /// Number of processes per instance, each with its own pool: server workers or concurrent
+    /// functions
     #[arg(long, value_name = "N", value_parser = counts(), default_value = "1", allow_negative_numbers = true)]
     processes: u64,
 
-    /// What the application runs in
+    /// How the application runs
     #[arg(long, value_parser = platforms(), default_value = "process", requires = "apps")]
     platform: Platform,
 
-    /// What the application may expect of its reads; it decides which servers they go to
+    /// Class of the service, which determines the servers that it reads from
     #[arg(long, value_parser = classes(), requires = "apps")]
     class: Option<ServiceClass>,
 
-    /// How the deployment is reached
+    /// Connection method
     #[arg(long, value_parser = methods())]
     method: Option<Method>,
 
-    /// mongos (routers) that clients reach
+    /// Number of mongos routers that clients reach
     #[arg(long, value_name = "M", value_parser = counts(), allow_negative_numbers = true)]
     mongos: Option<u64>,
 
-    /// Members of the replica set that clients can read from
+    /// Number of replica set members that clients can read from
     #[arg(long, value_name = "N", value_parser = counts(), allow_negative_numbers = true)]
     members: Option<u64>,
 
-    /// Connections that are accepted (default: what docward.toml or a running deployment says, else 3000)
+    /// Connection limit (default: from docward.toml or a running deployment, otherwise 3000)
     #[arg(long, value_name = "L", value_parser = counts(), allow_negative_numbers = true)]
     limit: Option<u64>,
 
-    /// Whether the limit is about the whole deployment or about each server (default: total; each server
-    /// for replica sets and for what a running deployment says)
+    /// Whether the limit applies to the whole deployment or to each server (default: total; each
+    /// server for replica sets and for the limit of a running deployment)
     #[arg(long, value_parser = scopes())]
     limit_scope: Option<LimitScope>,
 
-    /// Operations in a second at the peak, of one instance
+    /// Peak operations per second of one instance
     #[arg(long, value_name = "Q", value_parser = Amount::parse, allow_negative_numbers = true, requires = "apps")]
     qps: Option<Amount>,
 
@@ -130,19 +131,20 @@ pub(crate) struct PlanArgs {
     #[arg(long, value_name = "T", value_parser = Amount::parse, allow_negative_numbers = true, requires = "qps")]
     latency_ms: Option<Amount>,
 
-    /// maxPoolSize that is set; without it, it follows from --qps and --latency-ms
+    /// Configured maxPoolSize (default: computed from --qps and --latency-ms)
     #[arg(long, value_name = "P", value_parser = counts(), allow_negative_numbers = true, requires = "apps")]
     pool: Option<u64>,
 
-    /// Read preference of the application: with `primary` one member of a replica set is reached
+    /// Read preference of the application. With `primary`, clients use only one member of a replica
+    /// set
     #[arg(long, value_name = "MODE", value_parser = MODES, requires = "apps")]
     read_preference: Option<String>,
 
-    /// Plan for so many more instances, too; several numbers with commas
+    /// Also plan for this many more instances; separate several numbers with commas
     #[arg(long, value_name = "N", value_parser = counts(), value_delimiter = ',', default_value = "5", allow_negative_numbers = true)]
     add_apps: Vec<u64>,
 
-    /// Plan for so many mongos, too
+    /// Also plan for this number of routers
     #[arg(long, value_name = "M", value_parser = counts(), allow_negative_numbers = true)]
     scale_mongos: Option<u64>,
 
@@ -212,7 +214,8 @@ fn deployment(
     };
     let Some(method) = args.method.or(live.map(|live| live.method)).or(by_topology) else {
         bail!(
-            "--method is missing: srv, lb, all-mongos or replica-set; `docward connect choose` says which"
+            "--method is missing: srv, lb, all-mongos or replica-set; `docward connect choose` \
+             recommends one"
         );
     };
     let is_set = method == Method::ReplicaSet;
@@ -220,10 +223,13 @@ fn deployment(
         bail!("--mongos: a replica set has members (--members), not mongos");
     }
     if !is_set && args.members.is_some() {
-        bail!("--members is about replica sets, and --method is {}", method.name());
+        bail!("--members applies to replica sets, but --method is {}", method.name());
     }
     if !is_set && args.read_preference.is_some() {
-        bail!("--read-preference changes nothing for mongos: they route, whatever is read");
+        bail!(
+            "--read-preference has no effect with routers, because clients use every router for \
+         all reads"
+        );
     }
     let mut from = |flag: Option<u64>, live: Option<u64>, toml: Option<u64>, what: &str| {
         if flag.is_none() && live.is_some() {
@@ -253,7 +259,7 @@ fn deployment(
         args.limit_scope.unwrap_or_else(|| inputs::limit_scope(args.limit, live, settings, is_set));
     if limit.is_none() {
         origins.push(format!(
-            "limit: not given; {} is assumed, as the rule book's examples do",
+            "limit: not given; assumed {}, as in the examples of the rule book",
             text::count(USUAL_LIMIT)
         ));
     }
@@ -261,7 +267,7 @@ fn deployment(
         || (method == Method::LoadBalancer && scope == LimitScope::PerNode);
     if needs_routers && routers.is_none() {
         bail!(
-            "--mongos is missing: how many there are decides how many connections {} takes",
+            "--mongos is missing: the number of routers determines how many connections {} opens",
             method.text()
         );
     }
@@ -279,11 +285,12 @@ fn services(
         let sized = args.pool.is_some() || args.latency_ms.is_some();
         if !sized && args.qps.is_some() {
             bail!(
-                "--qps alone says nothing: add --latency-ms for the pool that is needed, or --pool for the mean time a pool is enough for"
+                "--qps alone is not enough: add --latency-ms to compute the pool, or --pool to \
+                 compute the longest mean time of an operation"
             );
         }
         if !sized && args.platform == Platform::Process {
-            bail!("say how large the pools are: --pool, or --qps and --latency-ms");
+            bail!("the size of the pools is missing: give --pool, or --qps and --latency-ms");
         }
         return Ok(vec![Given {
             class: args.class,

@@ -32,7 +32,8 @@ Examples:
   docward connect sdk --lang rust --pool 30 --app-name orders
   docward connect sdk --lang go --capabilities               what the driver cannot do
 
-Credentials and hosts come from the environment when the client runs; nothing secret is written.";
+The client reads credentials and hosts from the environment. The generated code contains no \
+ secrets.";
 
 fn languages() -> impl clap::builder::TypedValueParser<Value = SdkLanguage> {
     words(&SdkLanguage::ALL, |language| PossibleValue::new(language.name()))
@@ -55,41 +56,42 @@ pub(crate) struct SdkArgs {
     #[arg(long, value_parser = languages())]
     lang: SdkLanguage,
 
-    /// The generation of the Go driver (default: 2)
+    /// Major version of the Go driver (default: 2)
     #[arg(long, value_name = "1|2", value_parser = clap::value_parser!(u8).range(1..=2))]
     go_version: Option<u8>,
 
-    /// The way to connect that the client has; with `all`, four, of which the shared client takes the
-    /// replica set's
+    /// Connection method of the client. `all` generates a function for each of the four methods,
+    /// and the shared client uses the replica set
     #[arg(long, value_enum, default_value_t = Wanted::All)]
     method: Wanted,
 
-    /// What the service may expect of its reads; it decides the read preference
+    /// Class of the service, which determines the read preference
     #[arg(long, value_parser = classes())]
     class: Option<ServiceClass>,
 
-    /// Another read preference than the class's
+    /// Read preference (default: that of the class)
     #[arg(long, value_name = "MODE", value_parser = MODES)]
     read_preference: Option<String>,
 
-    /// A [[service]] of docward.toml: its class, its name as appName, its pool
+    /// A [[service]] in docward.toml, which sets class, appName and pool
     #[arg(long, value_name = "NAME")]
     service: Option<String>,
 
-    /// appName that servers log
+    /// appName, which servers log
     #[arg(long, value_name = "NAME")]
     app_name: Option<String>,
 
-    /// mongos (routers) that clients reach: with SRV and with all mongos listed each gets a pool of its own
+    /// Number of mongos routers that clients reach. With `srv` and `all-mongos`, each router has
+    /// its own pool
     #[arg(long, value_name = "M", value_parser = counts(), allow_negative_numbers = true)]
     mongos: Option<u64>,
 
-    /// maxPoolSize, as `docward connect plan` found it (default: 150, divided by the number of mongos where each
-    /// has a pool of its own)
+    /// maxPoolSize, as computed by `docward connect plan` (default: 150, divided by the number of
+    /// routers if each has its own pool)
     #[arg(long, value_name = "P", value_parser = clap::value_parser!(u32).range(1..=1_000_000), allow_negative_numbers = true)]
     pool: Option<u32>,
 
-    /// minPoolSize (default: 10, or the pool when that is smaller)
+    /// minPoolSize (default: 10, or maxPoolSize if that is smaller)
     #[arg(long, value_name = "P", value_parser = clap::value_parser!(u32).range(0..=1_000_000), allow_negative_numbers = true)]
     min_pool: Option<u32>,
 
@@ -97,11 +99,11 @@ pub(crate) struct SdkArgs {
     #[arg(long, value_name = "MS", value_parser = clap::value_parser!(u32).range(1..=600_000), default_value_t = SELECTION_MS, allow_negative_numbers = true)]
     selection_timeout_ms: u32,
 
-    /// Print what the language's driver can and cannot do, and no client
+    /// Print what the driver can and cannot do, instead of a client
     #[arg(long)]
     capabilities: bool,
 
-    /// Settings (default: the nearest docward.toml)
+    /// Settings file (default: the nearest docward.toml)
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
 
@@ -113,7 +115,7 @@ pub(crate) struct SdkArgs {
 /// Runs the command.
 pub(super) fn sdk(args: &SdkArgs) -> anyhow::Result<u8> {
     if args.go_version.is_some() && args.lang != SdkLanguage::Go {
-        bail!("--go-version is about Go, and --lang is {}", args.lang.name());
+        bail!("--go-version applies to Go, but --lang is {}", args.lang.name());
     }
     let output = args.output.as_ref().map(|path| {
         let is_directory = path.is_dir() || path.as_os_str().to_string_lossy().ends_with('/');
@@ -127,21 +129,21 @@ pub(super) fn sdk(args: &SdkArgs) -> anyhow::Result<u8> {
     let request = request(args, &settings)?;
     if request.class.is_none() && request.read_preference.is_none() {
         complain(
-            "note: the class of the service is not known, and reads go to the primary; --class says whether \
-             what it reads may be old (GC-10)",
+            "note: the class of the service is unknown, so reads go to the primary; --class can \
+             allow reads from secondaries (GC-10)",
         );
     }
     if request.class == Some(ServiceClass::Core) && request.selection_ms < FAILOVER_SELECTION_MS {
         complain(
-            "note: an election may take longer than serverSelectionTimeoutMS; core services retry, or set \
-             --selection-timeout-ms 15000 (GC-29)",
+            "note: an election can take longer than serverSelectionTimeoutMS; retry in core \
+             services, or set --selection-timeout-ms 15000 (GC-29)",
         );
     }
     let has_pools = request.methods.iter().any(|method| method.has_pool_per_router());
     if has_pools && request.routers.is_none() {
         complain(&format!(
-            "note: the client keeps a pool of {} for each mongos, and their number is not known; --mongos M \
-             divides the pool by it (PF-2)",
+            "note: the client keeps a pool of {} connections for each router, and the number of \
+             routers is unknown; --mongos M divides the pool by it (PF-2)",
             request.max_pool
         ));
     }

@@ -16,11 +16,11 @@ use crate::{
 pub(super) const EXAMPLES: &str = "\
 Examples:
   docward design ask                     questions, then the design
-  docward design ask --output blog.yaml  the model is written to a file as well
+  docward design ask --output blog.yaml  also writes the model to a file
 
 Answers may come from a file: docward design ask < answers.txt
 
-Exit codes: 0 decided, 1 a question is open, 2 it was broken off.";
+Exit codes: 0 all decided, 1 a question is open, 2 the interview was cancelled.";
 
 /// Where the model goes.
 #[derive(Args, Debug)]
@@ -52,11 +52,11 @@ impl<R: BufRead> Ask for Terminal<R> {
 /// Runs the command.
 pub(super) fn ask(args: &AskArgs) -> anyhow::Result<u8> {
     if let Some(path) = args.output.as_deref().filter(|path| path.exists()) {
-        bail!("{} is there already; name another file", path.display());
+        bail!("{} exists already; name another file", path.display());
     }
     let mut terminal = Terminal { lines: std::io::stdin().lock() };
     let Some(text) = interview(&mut terminal, config::today().as_deref()) else {
-        complain("the interview was broken off; nothing is written");
+        complain("the interview was cancelled; nothing was written");
         return Ok(PROBLEMS);
     };
     match &args.output {

@@ -18,10 +18,10 @@ Examples:
   docward design check shop.yaml \"$MONGODB_URI\" --log mongod.log
   docward design check shop.yaml dump/ --format junit --output drift.xml
 
-The rules are R030 to R034; `docward audit SOURCE --design shop.yaml` judges them with all others.
+The rules are R030 to R034. `docward audit SOURCE --design shop.yaml` checks all rules.
 
-Exit codes: 0 the data follows the model, 1 it does not (--fail-on error or never says otherwise), 2 it
-could not run or ran with problems.";
+Exit codes: 0 the data follows the model, 1 it does not (--fail-on changes this), 2 the run \
+ failed or had problems.";
 
 /// Options of `audit` that have no effect here. The model is a separate argument, and its rules
 /// need neither code nor network rules.

@@ -25,21 +25,21 @@ Examples:
   docward design init --from \"$MONGODB_URI\" --db db_shop --output shop.yaml
   docward design init --from dump/ --log mongod.log --output shop.yaml
 
-What data cannot answer stands in the file as a question (`# ?`).";
+Facts that the data cannot show are questions in the file (`# ?`).";
 
 /// Where the model comes from.
 #[derive(Args, Debug)]
 pub(crate) struct InitArgs {
-    /// Fill it in from data: everything that `audit` reads
+    /// Fill in the model from data: any source of `docward audit`
     #[arg(long, value_name = "SOURCE", num_args = 1..)]
     from: Vec<String>,
 
-    /// With --from: a structured mongod or mongos log (4.4 and later, also .gz) that shows the workload; without
-    /// one, a running server is asked
+    /// With --from: structured mongod or mongos log (4.4 and later, also .gz) that shows the
+    /// workload. Without a log, Docward asks a running server
     #[arg(long, value_name = "FILE", requires = "from")]
     log: Vec<String>,
 
-    /// Write over a file that is there
+    /// Overwrite an existing file
     #[arg(long)]
     force: bool,
 
@@ -77,7 +77,7 @@ fn readings(evidence: &Evidence) -> BTreeMap<Namespace, LooksLikeSeries> {
 pub(super) fn init(args: &InitArgs) -> anyhow::Result<u8> {
     let output = args.reading.output.as_deref();
     if let Some(path) = output.filter(|path| path.exists() && !args.force) {
-        bail!("{} is there already; --force writes over it", path.display());
+        bail!("{} exists already; --force overwrites it", path.display());
     }
     if args.from.is_empty() {
         let today = config::today().unwrap_or_else(|| "2026-01-01".to_owned());
@@ -101,7 +101,7 @@ pub(super) fn init(args: &InitArgs) -> anyhow::Result<u8> {
     }
     let evidence = &collected.evidence;
     if evidence.collections.iter().all(|c| c.profile.is_none()) {
-        bail!("there are no documents to fill a model in from");
+        bail!("the source has no documents to fill in a model from");
     }
     let text = starter_from(evidence, config::today().as_deref(), &readings(evidence));
     put(&text, output)?;
@@ -109,7 +109,8 @@ pub(super) fn init(args: &InitArgs) -> anyhow::Result<u8> {
         let shown = path.display();
         let questions = text.matches("# ?").count();
         complain(&format!(
-            "{shown}: {questions} questions are marked `# ?`; then run docward design {shown}"
+            "{shown}: answer the questions marked `# ?` ({questions}), then run docward design \
+             {shown}"
         ));
     }
     Ok(if collected.problems.is_empty() && !collected.interrupted { CLEAN } else { PROBLEMS })

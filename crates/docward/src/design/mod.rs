@@ -37,9 +37,10 @@ Examples:
   docward design simulate shop.yaml --server mongodb://127.0.0.1/ --yes
   docward design shop.yaml --format json | jq '.decisions[] | {relationship, verdict, pattern}'
 
-docs/design.md tells the whole story, docs/design-model.md every key of a model file.
+docs/design.md explains the method, docs/design-model.md every key of a model file.
 
-Exit codes: 0 decided, 1 a question is open or a mandatory check fails, 2 the model cannot be read.";
+Exit codes: 0 all decided, 1 a question is open or a mandatory check fails, 2 the model cannot be \
+ read.";
 
 /// Shapes of a design.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -64,16 +65,16 @@ pub(crate) struct DesignArgs {
 /// The commands beside the design itself.
 #[derive(Debug, Subcommand)]
 enum DesignCommand {
-    /// Write a model to start from: a commented one, or one filled in from data
+    /// Write a model to start from: a commented template, or one filled in from data
     #[command(after_help = init::EXAMPLES)]
     Init(Box<init::InitArgs>),
-    /// Answer a few questions and get a model and its design
+    /// Answer questions to get a model and its design
     #[command(after_help = ask::EXAMPLES)]
     Ask(ask::AskArgs),
     /// Compare a model with data: fields, numbers of children, sizes, rates
     #[command(after_help = check::EXAMPLES, mut_args = hidden(&check::OF_AUDIT_ONLY))]
     Check(Box<check::CheckArgs>),
-    /// Build the ways to store a relationship on a server, run the declared operations, and compare with
+    /// Build each storage alternative on a server, run the declared operations, and compare with
     /// the predictions
     #[command(after_help = simulate::EXAMPLES)]
     Simulate(simulate::SimulateArgs),
@@ -90,28 +91,29 @@ struct ShowArgs {
     #[arg(short, long, value_enum, default_value_t = Format::Terminal)]
     format: Format,
 
-    /// Write the answer to a file
+    /// Write the output to a file
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
 
-    /// Verdicts without documents and costs
+    /// Print verdicts without documents and costs
     #[arg(long)]
     brief: bool,
 
-    /// Every vote with its clauses, the cost of each operation, and each check
+    /// Print every vote with its clauses, the cost of each operation, and each check
     #[arg(long, conflicts_with = "brief")]
     explain: bool,
 
-    /// Write what builds the design to a directory: mongosh scripts, validators, statements, a check that
-    /// runs them, pictures, a README
+    /// Write the design to a directory: mongosh scripts, validators, statements, a test that runs
+    /// them, diagrams and a README
     #[arg(long, value_name = "DIR")]
     emit: Option<PathBuf>,
 
-    /// With --emit: write over files that are there
+    /// With --emit: overwrite existing files
     #[arg(long, requires = "emit")]
     force: bool,
 
-    /// What makes the exit code 1: error for open questions and mandatory checks, warning for recommended ones
+    /// Exit with 1 for failures of this severity or higher: error for open questions and mandatory
+    /// checks, warning for recommended checks
     #[arg(long, value_parser = severities(), default_value = "error")]
     fail_on: FailOn,
 
@@ -126,7 +128,7 @@ struct HouseArgs {
     #[arg(long, value_parser = profiles())]
     profile: Option<ProfileName>,
 
-    /// Settings (default: the nearest docward.toml)
+    /// Settings file (default: the nearest docward.toml)
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
 
@@ -197,7 +199,7 @@ fn emit(
     files.extend(pictures.map(|(name, text)| (name.to_owned(), text)));
     let there = files.iter().map(|(name, _)| directory.join(name)).find(|path| path.exists());
     if let Some(path) = there.filter(|_| !force) {
-        bail!("{} is there already; --force writes over it", path.display());
+        bail!("{} exists already; --force overwrites it", path.display());
     }
     for (name, text) in &files {
         let path = directory.join(name);

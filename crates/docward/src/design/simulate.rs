@@ -22,16 +22,16 @@ use crate::{
 
 pub(super) const EXAMPLES: &str = "\
 Examples:
-  docward design simulate shop.yaml --server mongodb://127.0.0.1/           what would be done
-  docward design simulate shop.yaml --server mongodb://127.0.0.1/ --yes     do it
+  docward design simulate shop.yaml --server mongodb://127.0.0.1/           shows the plan
+  docward design simulate shop.yaml --server mongodb://127.0.0.1/ --yes     runs it
   docward design simulate blog.yaml --server mongodb://127.0.0.1/ --relationship post.comments --parents 5000 --yes
   docward design simulate iot.yaml --server mongodb://127.0.0.1/ --series reading --readings 1000000 --yes
   docward design simulate shop.yaml --server mongodb://127.0.0.1/ --yes --format json | jq '.relationships[].ranking'
 
-It writes to a database of its own, docward_simulate_…, which did not exist before, and drops it at the end,
-also after a failure, Ctrl-C and SIGTERM. docs/design-simulate.md explains the figures.
+The command creates a scratch database, docward_simulate_…, and drops it at the end, even after a \
+ failure, Ctrl-C or SIGTERM. docs/design-simulate.md explains the figures.
 
-Exit codes: 0 measured (or shown, without --yes), 2 it could not be done.";
+Exit codes: 0 measured, or plan shown (without --yes), 2 could not run.";
 
 /// The maximum size of an alternative in bytes.
 const MOST_BYTES: u64 = 8 << 30;
@@ -57,31 +57,31 @@ pub(super) struct SimulateArgs {
     #[arg(value_name = "MODEL.yaml")]
     model: PathBuf,
 
-    /// The server; an account that may make and drop a database
+    /// Connection string of the server. Its account must be allowed to create and drop a database
     #[arg(long, alias = "uri", value_name = "URI")]
     server: String,
 
-    /// Only this relationship; can be repeated
+    /// Simulate only this relationship; can be repeated
     #[arg(long, value_name = "NAME")]
     relationship: Vec<String>,
 
-    /// Only this series, an entity with `series`; can be repeated
+    /// Simulate only this series, an entity with `series`; can be repeated
     #[arg(long, value_name = "ENTITY")]
     series: Vec<String>,
 
-    /// Parents that are stored for each relationship, and the most series of an entity
+    /// Number of parents for each relationship, and maximum number of series of an entity
     #[arg(long, value_name = "N", default_value_t = 1000)]
     parents: u64,
 
-    /// Readings that are stored of each entity with a series
+    /// Number of readings for each entity with a series
     #[arg(long, value_name = "N", default_value_t = 200_000)]
     readings: u64,
 
-    /// Operations that are run on each way
+    /// Number of operations for each alternative
     #[arg(long, value_name = "N", default_value_t = 2000)]
     operations: u64,
 
-    /// The same seed makes the same documents and chooses the same parents
+    /// Random seed. The same seed generates the same documents and chooses the same parents
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
 
@@ -89,7 +89,7 @@ pub(super) struct SimulateArgs {
     #[arg(short, long, value_enum, default_value_t = Format::Terminal)]
     format: Format,
 
-    /// Write the answer to a file
+    /// Write the output to a file
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
 
@@ -97,7 +97,7 @@ pub(super) struct SimulateArgs {
     #[arg(long)]
     keep: bool,
 
-    /// Do it; without it is only told what would be done
+    /// Run the simulation; without --yes, the command only shows the plan
     #[arg(long)]
     yes: bool,
 
@@ -160,7 +160,8 @@ pub(super) fn simulate(args: &SimulateArgs) -> anyhow::Result<u8> {
     if !missing.is_empty() {
         let actions: Vec<_> = missing.iter().map(|missing| missing.action).collect();
         bail!(
-            "the account may not {} on a new database; it needs readWriteAnyDatabase and dbAdminAnyDatabase, which an application's account has not (GC-33)",
+            "the account may not {} on a new database; it needs readWriteAnyDatabase and \
+             dbAdminAnyDatabase, which an application's account does not have (GC-33)",
             actions.join(", ")
         );
     }
@@ -186,14 +187,14 @@ pub(super) fn simulate(args: &SimulateArgs) -> anyhow::Result<u8> {
     bar.finish();
     if let Some(why) = &left {
         complain(&format!(
-            "docward: the scratch database {database} is still there, drop it by hand: {why}"
+            "docward: the scratch database {database} still exists; drop it by hand: {why}"
         ));
     }
     let simulation = match outcome {
         Ok(simulation) => simulation,
         Err(trouble) => {
             if left.is_none() && !matches!(trouble, Trouble::DatabaseExists(_)) {
-                complain(&format!("docward: nothing is left of the scratch database {database}"));
+                complain(&format!("docward: the scratch database {database} was dropped"));
             }
             return Err(trouble.into());
         }
@@ -247,7 +248,8 @@ fn refuse_huge(plan: &SimulationPlan<'_>) -> anyhow::Result<()> {
         return Ok(());
     }
     bail!(
-        "too large to be stored for a trial (at most {} or {} a way): {}; choose fewer --parents, or others by --relationship or --series",
+        "too large to simulate (limit {} or {} per alternative): {}; use fewer --parents, or \
+         select others with --relationship or --series",
         text::bytes(MOST_BYTES),
         size_of_documents(MOST_DOCUMENTS),
         huge.join("; ")
@@ -294,15 +296,16 @@ fn intended(
         return format!("{value:#}\n");
     }
     let mut out = format!(
-        "{server} would get a scratch database like {database}, with one relationship or series after the other:\n"
+        "This run would create a scratch database such as {database} on {server}, and store one \
+         alternative after the other:\n"
     );
     for (name, way, documents, bytes) in &rows {
         out += &format!("  {name} ({way}): {}\n", size(*documents, *bytes));
     }
     out += &format!(
-        "about {} would be run on each, and the database dropped{}\n",
+        "It would run about {} on each alternative{}.\n",
         text::plural(args.operations, "operation"),
-        if args.keep { " by you, because of --keep" } else { "" }
+        if args.keep { " and keep the database" } else { ", then drop the database" }
     );
     for (name, note) in notes {
         out += &format!("{name}: {note}\n");

@@ -70,10 +70,10 @@ pub(crate) fn apply(args: &ApplyArgs) -> anyhow::Result<u8> {
     check::prepared(&schema, std::slice::from_ref(&uri), args.examples)
         .with_context(|| args.schema.display().to_string())?;
     let validator = RawDocumentBuf::from_bytes(schema.validator.clone())
-        .context("the validator is no BSON document")?;
+        .context("the validator is not a BSON document")?;
     if validator.iter().next().is_none() {
         bail!(
-            "the schema demands nothing; to take a validator away, roll back the change that set it"
+            "the schema has no constraints; to remove a validator, roll back the change that set it"
         );
     }
     if let Some(path) = &args.output {
@@ -100,7 +100,7 @@ pub(crate) fn apply(args: &ApplyArgs) -> anyhow::Result<u8> {
         // Missing privileges are reported before `--yes` needs them.
         for missing in operator.missing(&namespace, &["collMod"])? {
             complain(&format!(
-                "note: this account may not {} on {}, which --yes needs; the role {} would let it",
+                "note: this account may not {} on {}, which --yes needs; the role {} allows it",
                 missing.action, missing.resource, missing.role
             ));
         }
@@ -140,7 +140,8 @@ pub(crate) fn apply(args: &ApplyArgs) -> anyhow::Result<u8> {
         // Measuring takes time, so another user may have changed the validator meanwhile.
         if operator.standing(&namespace)? != standing {
             bail!(
-                "{namespace} was changed by somebody else meanwhile; nothing was changed here, run again"
+                "another client changed {namespace} in the meantime, so this run changed nothing; \
+                 run it again"
             );
         }
         let undo = Undo {
@@ -153,11 +154,13 @@ pub(crate) fn apply(args: &ApplyArgs) -> anyhow::Result<u8> {
         let file = keep(&undo, &args.undo)?;
         operator
             .set(&namespace, &wanted)
-            .with_context(|| format!("the way back is kept in {}", file.display()))?;
+            .with_context(|| format!("the previous state is saved in {}", file.display()))?;
         let found = operator.standing(&namespace)?;
         if found.validation != wanted {
             bail!(
-                "{namespace} is not validated as asked for: somebody else changed it meanwhile; look at it and run again (the way back is kept in {})",
+                "{namespace} does not have the requested validator, because another client \
+                 changed it in the meantime; check it and run again (the previous state is saved \
+                 in {})",
                 file.display()
             );
         }
@@ -216,20 +219,22 @@ pub(crate) fn rollback(args: &RollbackArgs) -> anyhow::Result<u8> {
     let standing = operator.standing(namespace)?;
     if undo.uuid.is_some() && standing.uuid.is_some() && standing.uuid != undo.uuid && !args.force {
         bail!(
-            "{namespace} of {} is another collection than the one the file is about: it was dropped and made again, or this is another deployment; --force if it is meant all the same",
+            "{namespace} of {} is not the collection of this file: it was dropped and recreated, \
+             or this is another deployment; use --force to change it anyway",
             operator.name
         );
     }
     let is_restored = standing.validation == undo.before;
     if !is_restored && standing.validation != undo.after && !args.force {
         bail!(
-            "{namespace} has been changed since: it is now {}, and the file undoes {}; --force to overwrite that",
+            "{namespace} has changed since: it is now {}, but the file undoes {}; use --force to \
+             overwrite it",
             described(&standing.validation),
             described(&undo.after)
         );
     }
     let state = if is_restored {
-        "nothing to do: it is as it was"
+        "nothing to do: the collection is in its previous state already"
     } else if !args.yes {
         "dry run: nothing was changed; run again with --yes"
     } else {
@@ -237,7 +242,8 @@ pub(crate) fn rollback(args: &RollbackArgs) -> anyhow::Result<u8> {
         let found = operator.standing(namespace)?;
         if found.validation != undo.before {
             return Err(anyhow::anyhow!(
-                "{namespace} is not as it was: somebody else changed it meanwhile"
+                "{namespace} is not in its previous state, because another client changed it in \
+                 the meantime"
             ));
         }
         "restored, byte for byte"
@@ -269,7 +275,10 @@ fn namespace(given: Option<&str>, schema: &Loaded) -> anyhow::Result<Namespace> 
     match (given, &schema.namespace) {
         (Some(text), _) => reading::namespace(text),
         (None, Some(namespace)) => Ok(namespace.clone()),
-        (None, None) => bail!("which collection? name it with --namespace DATABASE.COLLECTION"),
+        (None, None) => bail!(
+            "the collection is missing: name it with --namespace \
+         DATABASE.COLLECTION"
+        ),
     }
 }
 
@@ -308,7 +317,7 @@ fn breakdown(
 /// Saves the previous state to a new file.
 fn keep(undo: &Undo, directory: &Path) -> anyhow::Result<PathBuf> {
     std::fs::create_dir_all(directory)
-        .with_context(|| format!("cannot make {} to keep the way back in", directory.display()))?;
+        .with_context(|| format!("cannot create {} for the undo file", directory.display()))?;
     let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis());
     let name = print::file_name(&undo.namespace.to_string());
     let file = directory.join(format!("{name}-{now}.json"));
@@ -372,47 +381,69 @@ impl Outcome {
                 "  cost    inserts take {:.1} % {} (median of {}; {} each: {}){}\n",
                 cost.share().abs() * 100.0,
                 if cost.share() < 0.0 {
-                    "less time, which is chance: validation costs nothing that can be measured here"
+                    "less time, which is noise: validation has no measurable cost here"
                 } else {
                     "longer"
                 },
-                text::plural(cost.turns.len() as u64, "turn"),
+                text::plural(cost.turns.len() as u64, "round"),
                 text::plural(cost.documents, "document"),
                 spread.join(", "),
                 if cost.share() >= USUAL_COST { "; more than the usual 5 % (DM-11.4)" } else { "" }
             ));
         }
         let level = match self.rung {
-            Rung::Warn => "writes that break it are logged, none is refused",
+            Rung::Warn => "MongoDB logs writes that break the schema and refuses none",
             Rung::Moderate => {
-                "inserts, and updates of documents that meet it, are refused when they break it; documents that break it already may be changed and stay so (GC-01)"
+                "MongoDB refuses inserts that break the schema, and updates that make a valid \
+                 document invalid; it accepts updates of documents that are invalid already (GC-01)"
             }
             Rung::Strict => {
-                "every write that breaks it is refused; stored documents are not looked at until they are written to (GC-01)"
+                "MongoDB refuses every write that breaks the schema; it checks stored documents \
+                 only when they are written to (GC-01)"
             }
         };
         match &self.state {
-            State::Done => out.push_str("nothing to do: it is validated like that already\n"),
-            State::DryRun => out.push_str(&format!("dry run: nothing was changed. With --yes: {level}\n")),
+            State::Done => out.push_str(
+                "nothing to do: the collection has this validator \
+             already\n",
+            ),
+            State::DryRun => {
+                out.push_str(&format!("dry run: nothing was changed. With --yes: {level}\n"))
+            }
             State::Held => out.push_str(&format!(
-                "not raised to strict: every update of {} would be refused. Repair or remove what breaks the schema, or widen it; --allow-violations raises it all the same\n",
+                "not raised to strict: MongoDB would refuse every update of {}. Repair or remove \
+                 the documents that break the schema, or relax the schema; --allow-violations \
+                 raises it anyway\n",
                 text::plural(self.refused, "document")
             )),
             State::Lowering => out.push_str(
-                "not done: the collection refuses writes now, and would store them then. Go straight to --step strict, or say --allow-lowering\n",
+                "not done: after this step, the collection would accept writes that it refuses \
+                 now. Use --step strict, or --allow-lowering\n",
             ),
             State::Changed { undo, refused_after } => {
                 out.push_str(&format!("done: {level}\n"));
                 match *refused_after {
                     Some(0) => {}
-                    Some(left) => out.push_str(&format!("        {} still {} it\n", text::plural(left, "stored document"), text::form(left, "breaks", "break"))),
-                    None => out.push_str("        stopped before the documents that break it were counted again\n"),
+                    Some(left) => out.push_str(&format!(
+                        "        {} still {} it\n",
+                        text::plural(left, "stored document"),
+                        text::form(left, "breaks", "break")
+                    )),
+                    None => out.push_str(
+                        "        interrupted before the documents that break it \
+                     were counted again\n",
+                    ),
                 }
-                out.push_str(&format!("way back: docward schema rollback {} URI\n", undo.display()));
+                out.push_str(&format!("undo: docward schema rollback {} URI\n", undo.display()));
                 let next = match (self.rung, *refused_after) {
-                    (Rung::Warn, _) => Some("watch the log for \"Document would fail validation\", then run again: the next step is moderate"),
+                    (Rung::Warn, _) => Some(
+                        "watch the log for \"Document would fail validation\", then run again: the next step is moderate",
+                    ),
                     (Rung::Moderate, Some(0)) => Some("run again: the next step is strict"),
-                    (Rung::Moderate, _) => Some("clean the documents that break it, then run again: the next step is strict"),
+                    (Rung::Moderate, _) => Some(
+                        "repair the documents that break the schema, then \
+                     run again: the next step is strict",
+                    ),
                     (Rung::Strict, _) => None,
                 };
                 if let Some(next) = next {

@@ -23,25 +23,26 @@ pub(crate) struct SchemaArgs {
 /// The commands about validators.
 #[derive(Debug, Subcommand)]
 pub(crate) enum SchemaCommand {
-    /// Read a $jsonSchema off documents, with the reason for each constraint
+    /// Derive a $jsonSchema from documents, with the reason for each constraint
     #[command(after_help = INFER_EXAMPLES)]
     Infer(InferArgs),
     /// Count and list the documents that break a schema
     #[command(after_help = CHECK_EXAMPLES)]
     Check(CheckArgs),
-    /// Ask whether one document meets a schema, and why not, as the server would say it
+    /// Test one document against a schema, and show the error that the server would return
     #[command(after_help = TEST_EXAMPLES)]
     Test(TestArgs),
-    /// Compare two schemas: what became tighter or looser, and whether one accepts all the other does
+    /// Compare two schemas: which constraints differ, and whether one accepts everything that the
+    /// other accepts
     #[command(after_help = DIFF_EXAMPLES)]
     Diff(DiffArgs),
-    /// Turn models declared in code into a $jsonSchema
+    /// Convert models in code into a $jsonSchema
     #[command(after_help = IMPORT_EXAMPLES)]
     Import(ImportArgs),
-    /// Make a schema the validator of a collection, one careful step at a time
+    /// Set a schema as the validator of a collection, step by step
     #[command(after_help = APPLY_EXAMPLES)]
     Apply(ApplyArgs),
-    /// Put back what a collection had before `schema apply`
+    /// Restore the validator that a collection had before `schema apply`
     #[command(after_help = ROLLBACK_EXAMPLES)]
     Rollback(RollbackArgs),
 }
@@ -55,10 +56,11 @@ Examples:
                                                      code, validator and data: three-way drift
   docward schema diff models.py#User dump/db_shop/t_user.metadata.json --data dump/ --namespace db_shop.t_user
 
-A and B are files (a schema, a validator, the metadata of a mongodump, models in code as FILE#MODEL) or \
-connection strings, whose validator of --namespace is meant.
+A and B are files or connection strings. A file is a schema, a validator, the metadata of a \
+ mongodump, or a model in code (FILE#MODEL). With a connection string, Docward reads the \
+ validator of --namespace.
 
-Exit codes: 0 they say the same, 1 they differ, 2 could not run.";
+Exit codes: 0 the schemas are equivalent, 1 they differ, 2 could not run.";
 
 const IMPORT_EXAMPLES: &str = "\
 Examples:
@@ -71,9 +73,10 @@ Examples:
   docward schema import Models/Order.cs                        C# classes of the driver
   docward schema import order.schema.json                      JSON Schema, drafts 4 to 2020-12
 
-What a schema cannot say (validators in code, defaults, references) is listed on standard error.
+Docward lists what a schema cannot express (validators in code, defaults, references) on standard \
+ error.
 
-Exit codes: 0 done, 2 could not run, or ran with problems.";
+Exit codes: 0 done, 2 the run failed or had problems.";
 
 /// What to compare.
 #[derive(Args, Debug)]
@@ -82,15 +85,15 @@ pub(crate) struct DiffArgs {
     #[arg(value_name = "A")]
     pub(crate) first: String,
 
-    /// Another one
+    /// The other schema
     #[arg(value_name = "B")]
     pub(crate) second: String,
 
-    /// The collection, for connection strings and data
+    /// Collection for connection strings and data
     #[arg(long, value_name = "DB.COLL")]
     pub(crate) namespace: Option<String>,
 
-    /// Documents to hold against both; may be given several times
+    /// Documents to check against both schemas; can be repeated
     #[arg(long, value_name = "SOURCE")]
     pub(crate) data: Vec<String>,
 
@@ -98,11 +101,11 @@ pub(crate) struct DiffArgs {
     #[arg(short, long, value_enum, default_value_t = crate::args::Format::Terminal)]
     pub(crate) format: crate::args::Format,
 
-    /// Write the answer to a file
+    /// Write the output to a file
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
 
-    /// No progress bar, no notes
+    /// Do not show a progress bar or notes
     #[arg(short, long)]
     pub(crate) quiet: bool,
 }
@@ -114,11 +117,11 @@ pub(crate) struct ImportArgs {
     #[arg(required = true, value_name = "FILE")]
     pub(crate) files: Vec<PathBuf>,
 
-    /// What they are written with (default: told by name and content)
+    /// Library of the models (default: detected from the file name and content)
     #[arg(long, value_name = "KIND", value_parser = kinds())]
     pub(crate) kind: Option<docward_code::Kind>,
 
-    /// Only this model, by its name or its collection
+    /// Only the model with this name or collection
     #[arg(long, value_name = "NAME")]
     pub(crate) model: Option<String>,
 
@@ -130,7 +133,7 @@ pub(crate) struct ImportArgs {
     #[arg(short, long, value_name = "FILE|DIR/")]
     pub(crate) output: Option<PathBuf>,
 
-    /// Say nothing on standard error but problems
+    /// Print only problems on standard error
     #[arg(short, long)]
     pub(crate) quiet: bool,
 }
@@ -138,9 +141,9 @@ pub(crate) struct ImportArgs {
 /// Formats of imported schemas.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum ImportFormat {
-    /// The validator: {"$jsonSchema": …}; of several models, by name
+    /// The validator: {"$jsonSchema": …}; several models are keyed by name
     Json,
-    /// Schemas with where fields are declared and what was left out, as JSON
+    /// JSON with the schemas, where fields are declared, and what was left out
     Report,
 }
 
@@ -153,13 +156,14 @@ Examples:
   docward schema apply \"$OPERATOR_URI\" --schema user.schema.json --namespace db_shop.t_user --step strict --yes
   docward schema apply \"$OPERATOR_URI\" --schema user.schema.json --namespace db_shop.t_user --measure-cost
 
-Steps: warn (what breaks the schema is logged), moderate (new documents must meet it, old ones may stay as \
-they are), strict (every write must meet it). Strict is refused while documents break the schema.
+Steps: warn (MongoDB logs writes that break the schema), moderate (new documents must meet it, \
+ documents that break it already can be updated), strict (every write must meet it). Docward does \
+ not set strict while documents break the schema.
 
-What was there before is kept in a file; `docward schema rollback FILE URI` puts it back.
+Docward saves the previous validator in a file. `docward schema rollback FILE URI` restores it.
 
-Exit codes: 0 done, or a dry run, 1 held back (documents break the schema, or writes that are refused now \
-would be stored), 2 could not run.";
+Exit codes: 0 done or dry run, 1 not done (documents break the schema, or the step would accept \
+ writes that are refused now), 2 could not run.";
 
 const ROLLBACK_EXAMPLES: &str = "\
 Examples:
@@ -173,7 +177,7 @@ pub(crate) struct ApplyArgs {
     #[arg(value_name = "URI")]
     pub(crate) uri: Option<String>,
 
-    /// A file that holds a schema or validator
+    /// File with a schema or validator
     #[arg(long, value_name = "FILE")]
     pub(crate) schema: PathBuf,
 
@@ -181,36 +185,36 @@ pub(crate) struct ApplyArgs {
     #[arg(long, value_name = "DB.COLL")]
     pub(crate) namespace: Option<String>,
 
-    /// How far to go
+    /// The step to set
     #[arg(long, value_enum, default_value_t = Step::Next)]
     pub(crate) step: Step,
 
-    /// Do it; without, only what would happen is shown
+    /// Apply the change; without --yes, the command only shows it
     #[arg(long)]
     pub(crate) yes: bool,
 
-    /// Go to strict though documents break the schema
+    /// Set strict although documents break the schema
     #[arg(long)]
     pub(crate) allow_violations: bool,
 
-    /// Let a collection that refuses writes now store them, while the new schema is tried
+    /// Allow a step that accepts writes which the collection refuses now
     #[arg(long)]
     pub(crate) allow_lowering: bool,
 
-    /// Measure what validation costs inserts, in scratch collections that are dropped again; this is done
-    /// without --yes, too
+    /// Measure the cost of validation for inserts in scratch collections, which are dropped again,
+    /// even without --yes
     #[arg(long)]
     pub(crate) measure_cost: bool,
 
-    /// Turns of that measurement
+    /// Number of rounds of that measurement
     #[arg(long, value_name = "N", default_value = "7", value_parser = turns)]
     pub(crate) turns: usize,
 
-    /// Where files that undo changes are kept
+    /// Directory for undo files
     #[arg(long, value_name = "DIR", default_value = "docward-undo")]
     pub(crate) undo: PathBuf,
 
-    /// Documents that are fetched to see what they break
+    /// Number of documents that break the schema to fetch and explain
     #[arg(long, alias = "max-violations", value_name = "N", default_value_t = 1000, value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) examples: u64,
 
@@ -218,7 +222,7 @@ pub(crate) struct ApplyArgs {
     #[arg(short, long, value_enum, default_value_t = crate::args::Format::Terminal)]
     pub(crate) format: crate::args::Format,
 
-    /// Write the answer to a file
+    /// Write the output to a file
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
 }
@@ -226,13 +230,13 @@ pub(crate) struct ApplyArgs {
 /// Steps from a trial to a strict validator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Step {
-    /// The one above where the collection stands
+    /// The step after the current one
     Next,
-    /// Writes that break the schema are logged
+    /// MongoDB logs writes that break the schema
     Warn,
-    /// They are refused, but documents that break it already may be changed
+    /// MongoDB refuses them, except updates of documents that break the schema already
     Moderate,
-    /// They are refused
+    /// MongoDB refuses all writes that break the schema
     Strict,
 }
 
@@ -247,11 +251,11 @@ pub(crate) struct RollbackArgs {
     #[arg(value_name = "URI")]
     pub(crate) uri: Option<String>,
 
-    /// Do it; without, only what would happen is shown
+    /// Apply the change; without --yes, the command only shows it
     #[arg(long)]
     pub(crate) yes: bool,
 
-    /// Overwrite what others changed since
+    /// Overwrite changes that others made since
     #[arg(long)]
     pub(crate) force: bool,
 
@@ -263,16 +267,18 @@ pub(crate) struct RollbackArgs {
 const INFER_EXAMPLES: &str = "\
 Examples:
   docward schema infer dump/ --collection t_user               the $jsonSchema on standard output
-  docward schema infer dump/ --collection t_user --format mongosh   a script, with comments on why
+  docward schema infer dump/ --collection t_user --format mongosh   a script with the reasons as \
+   comments
   docward schema infer dump/ --output schemas/                 one file per collection
   docward schema infer \"$MONGODB_URI\" --collection db_shop.t_user --full
   docward schema infer users.json --tolerance 0                accept everything that was seen
-  docward schema infer users.json --strict                     admit no fields but those seen
+  docward schema infer users.json --strict                     allow only fields that were seen
 
-The schema is held against the documents it was read off, and what it would refuse is reported on \
-standard error. Enumerations and ranges hold values out of documents; --no-values leaves them out.
+Docward checks the schema against the documents it was derived from, and reports on standard \
+ error which documents it would refuse. Enumerations and ranges contain values from documents; \
+ --no-values omits them.
 
-Exit codes: 0 done, 2 could not run or ran with problems.";
+Exit codes: 0 done, 2 the run failed or had problems.";
 
 const CHECK_EXAMPLES: &str = "\
 Examples:
@@ -281,10 +287,10 @@ Examples:
   docward schema check user.schema.json \"$MONGODB_URI\" --collection db_shop.t_user
   docward schema check dump/db_shop/t_user.metadata.json dump/ --collection t_user
 
-A running deployment counts by itself, and only documents that break the schema travel.
+A running deployment does the counting, and sends only documents that break the schema.
 
-SCHEMA is a file with a $jsonSchema, a validator, a collMod or create command, or the metadata of a \
-mongodump; what `schema infer` writes for several collections is checked collection by collection.
+SCHEMA is a file with a $jsonSchema, a validator, a collMod or create command, or the metadata of \
+ a mongodump. It can have schemas for several collections, as `schema infer` writes them.
 
 Exit codes: 0 nothing at or above --fail-on, 1 documents break the schema, 2 could not run or ran with \
 problems.";
@@ -300,32 +306,34 @@ Exit codes: 0 accepted, 1 refused, 2 could not run.";
 /// How to read a schema off documents.
 #[derive(Args, Debug)]
 pub(crate) struct InferArgs {
-    /// As for audit: dumps, archives, .bson, .json, .zip, - for stdin, or connection strings [default: $MONGODB_URI]
+    /// As for `docward audit`: dumps, archives, .bson, .json, .zip, - for standard input, or
+    /// connection strings [default: $MONGODB_URI]
     #[arg(value_name = "SOURCE")]
     pub(crate) sources: Vec<String>,
 
-    /// Share of values that may be left out: fields absent from no more documents are required, types
-    /// of no more values are taken for drift; 0 accepts everything that was seen
+    /// Fraction of documents that are treated as exceptions: a field is required if at most this
+    /// fraction lacks it, and a type is ignored if at most this fraction has it. 0 accepts
+    /// everything that was seen
     #[arg(long, value_name = "SHARE", default_value_t = 0.001, value_parser = share, allow_negative_numbers = true)]
     pub(crate) tolerance: f64,
 
-    /// Admit no fields but those seen
+    /// Allow only fields that were seen
     #[arg(long)]
     pub(crate) strict: bool,
 
-    /// Objects within objects that are described
+    /// Maximum nesting depth that the schema describes
     #[arg(long, value_name = "LEVELS", default_value_t = 5, value_parser = clap::value_parser!(u32).range(0..=50))]
     pub(crate) depth: u32,
 
-    /// Leave out what holds values of documents: enumerations and ranges
+    /// Omit enumerations and ranges, which contain values from documents
     #[arg(long)]
     pub(crate) no_values: bool,
 
-    /// Leave out descriptions, which the server repeats when it refuses a document
+    /// Omit descriptions, which the server repeats when it refuses a document
     #[arg(long)]
     pub(crate) no_descriptions: bool,
 
-    /// Do not hold the schema against the documents it was read off
+    /// Do not check the schema against the documents it was derived from
     #[arg(long)]
     pub(crate) no_check: bool,
 
@@ -333,11 +341,11 @@ pub(crate) struct InferArgs {
     #[arg(short, long, value_enum, default_value_t = InferFormat::Json)]
     pub(crate) format: InferFormat,
 
-    /// Say nothing on standard error but problems
+    /// Print only problems on standard error
     #[arg(short, long)]
     pub(crate) quiet: bool,
 
-    /// Threads that read and look (default: as many as there are cores, up to 4, one less for a running server)
+    /// Number of threads (default: number of cores, at most 4, one less for a running server)
     #[arg(long, value_name = "N")]
     pub(crate) threads: Option<usize>,
 
@@ -348,7 +356,7 @@ pub(crate) struct InferArgs {
 fn turns(text: &str) -> Result<usize, String> {
     match text.parse::<usize>() {
         Ok(turns) if (1..=99).contains(&turns) => Ok(turns),
-        _ => Err("expected a number of turns between 1 and 99".to_owned()),
+        _ => Err("expected a number of rounds between 1 and 99".to_owned()),
     }
 }
 
@@ -364,28 +372,29 @@ fn share(text: &str) -> Result<f64, String> {
 pub(crate) enum InferFormat {
     /// The validator: {"$jsonSchema": …}
     Json,
-    /// A script for mongosh, with comments on why each constraint is there
+    /// A mongosh script with the reason for each constraint as a comment
     Mongosh,
-    /// The schema with reasons, what stayed open, and what it refuses, as JSON
+    /// JSON with the schema, its reasons, open questions, and what it refuses
     Report,
 }
 
 /// What to hold against what.
 #[derive(Args, Debug)]
 pub(crate) struct CheckArgs {
-    /// A file that holds a schema or validator
+    /// File with a schema or validator
     #[arg(value_name = "SCHEMA")]
     pub(crate) schema: PathBuf,
 
-    /// As for audit: dumps, archives, .bson, .json, .zip, - for stdin, or connection strings [default: $MONGODB_URI]
+    /// As for `docward audit`: dumps, archives, .bson, .json, .zip, - for standard input, or
+    /// connection strings [default: $MONGODB_URI]
     #[arg(value_name = "SOURCE")]
     pub(crate) sources: Vec<String>,
 
-    /// Documents of a running deployment that are fetched to see what they break
+    /// Number of documents that break the schema to fetch from a running deployment and explain
     #[arg(long, alias = "max-violations", value_name = "N", default_value_t = 10_000, value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) examples: u64,
 
-    /// Threads that read and look (default: as many as there are cores, up to 4, one less for a running server)
+    /// Number of threads (default: number of cores, at most 4, one less for a running server)
     #[arg(long, value_name = "N")]
     pub(crate) threads: Option<usize>,
 
@@ -402,11 +411,11 @@ pub(crate) struct CheckArgs {
 /// Which document to ask about.
 #[derive(Args, Debug)]
 pub(crate) struct TestArgs {
-    /// A file that holds a schema or validator
+    /// File with a schema or validator
     #[arg(value_name = "SCHEMA")]
     pub(crate) schema: PathBuf,
 
-    /// A document: JSON, a file that holds one, or - for standard input
+    /// A document: JSON, a file with one, or - for standard input
     #[arg(value_name = "DOC")]
     pub(crate) document: String,
 

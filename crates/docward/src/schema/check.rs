@@ -51,13 +51,13 @@ pub(crate) fn check(args: &CheckArgs) -> anyhow::Result<u8> {
     let reading = reading::reading(&args.sources, &args.reading)?;
     let request = Request { threads: args.threads.unwrap_or(reading.threads), ..reading };
     if schemas.len() > 1 && args.sources.iter().any(|source| source == "-") {
-        bail!("standard input can be read once, and the file holds {} schemas", schemas.len());
+        bail!("standard input can be read only once, but the file has {} schemas", schemas.len());
     }
     let interrupt = Interrupt::listen();
     let bar = Bar::new(!args.reading.no_progress && !args.judging.quiet);
     let mut collected: Option<Collected> = None;
     if schemas.len() > 1 && request.namespace.is_some() {
-        bail!("--as names one collection, and the file holds schemas of {}", schemas.len());
+        bail!("--as names one collection, but the file has schemas of {}", schemas.len());
     }
     let wanted = |schema: &&Loaded| {
         schema.namespace.as_ref().is_none_or(|namespace| request.filter.wants(namespace))
@@ -72,7 +72,7 @@ pub(crate) fn check(args: &CheckArgs) -> anyhow::Result<u8> {
     }
     let Some(Collected { evidence, sources, problems, interrupted, .. }) = collected else {
         bail!(
-            "{}: none of its schemas is of a collection that --db and --collection let through",
+            "{}: the file has no schema of a collection that matches --db and --collection",
             args.schema.display()
         );
     };
@@ -90,7 +90,7 @@ pub(crate) fn check(args: &CheckArgs) -> anyhow::Result<u8> {
         return Ok(run::refuse(&problems));
     }
     if checked.is_empty() {
-        bail!("no document was checked; look at the sources, --db and --collection");
+        bail!("no document was checked; check the sources, --db and --collection");
     }
     if !args.judging.quiet && args.formats.is_for_people() {
         checked.iter().for_each(|(namespace, checked)| complain(&told(namespace, checked)));
@@ -135,7 +135,8 @@ pub(super) fn prepared(
         Err(operator) => {
             if let Some(file) = sources.iter().find(|source| !is_uri(source)) {
                 bail!(
-                    "`{operator}` is not evaluated offline, so {file} cannot be checked; check the running deployment instead, which evaluates it itself"
+                    "Docward cannot evaluate `{operator}` offline, so {file} works only with a \
+                     running deployment, which evaluates it itself"
                 );
             }
             None

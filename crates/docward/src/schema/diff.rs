@@ -99,7 +99,10 @@ fn side(given: &str, namespace: Option<&Namespace>) -> anyhow::Result<Side> {
         return Ok(Side { name: given.to_owned(), loaded: load::one(Path::new(given))? });
     }
     let Some(namespace) = namespace else {
-        bail!("whose validator? name the collection with --namespace DATABASE.COLLECTION");
+        bail!(
+            "the collection of the validator is missing: name it with --namespace \
+         DATABASE.COLLECTION"
+        );
     };
     let operator = Operator::connect(given)?;
     let standing = operator.standing(namespace)?;
@@ -148,10 +151,7 @@ fn read_data(
     if read.len() > 1 {
         let names: Vec<_> =
             read.iter().take(5).map(|(namespace, _)| namespace.to_string()).collect();
-        bail!(
-            "--data holds several collections ({}); choose one with --namespace",
-            names.join(", ")
-        );
+        bail!("--data has several collections ({}); choose one with --namespace", names.join(", "));
     }
     let Some((namespace, profile)) = read.pop() else {
         if problems.is_empty() {
@@ -225,7 +225,7 @@ fn drifts(first: &Side, second: &Side, data: &Data) -> Vec<Drift> {
 fn absent(path: &str, seen: &BTreeMap<&str, &Field>) -> String {
     let bare = |path: &str| path.replace(['_', '-'], "").to_lowercase();
     let meant = seen.keys().find(|other| bare(other) == bare(path));
-    meant.map_or_else(|| "absent".to_owned(), |other| format!("absent; `{other}` is there"))
+    meant.map_or_else(|| "absent".to_owned(), |other| format!("absent; similar name: `{other}`"))
 }
 
 fn fits(said: &Outline, field: &Field) -> bool {
@@ -274,7 +274,7 @@ fn containment(a: &str, b: &str, containment: &Containment) -> String {
             format!("{b} refuses some of what {a} accepts: {}", witness(document))
         }
         Containment::Undecided => {
-            format!("whether {b} accepts everything {a} accepts is not decided")
+            format!("it is undecided whether {b} accepts everything {a} accepts")
         }
     }
 }
@@ -321,7 +321,7 @@ fn told(
         out.push_str(&format!("  {:8} {at}: {what}\n", change.effect.name()));
     }
     if comparison.changes.is_empty() {
-        out.push_str("they say the same\n");
+        out.push_str("the schemas are equivalent\n");
     } else {
         out.push_str(&format!("{}\n", containment("A", "B", &comparison.second_accepts_first)));
         out.push_str(&format!("{}\n", containment("B", "A", &comparison.first_accepts_second)));

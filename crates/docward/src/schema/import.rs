@@ -23,7 +23,7 @@ pub(crate) fn import(args: &ImportArgs) -> anyhow::Result<u8> {
         let Some(kind) = kind else {
             let kinds: Vec<_> = Kind::ALL.iter().map(|kind| kind.name()).collect();
             bail!(
-                "{shown}: declares no models of a library that is known; say which with --kind {}",
+                "{shown}: found no models of a known library; name the library with --kind {}",
                 kinds.join("|")
             );
         };
@@ -44,9 +44,9 @@ pub(crate) fn import(args: &ImportArgs) -> anyhow::Result<u8> {
         });
         if models.is_empty() {
             bail!(
-                "--model {wanted}: there is no such model; {}",
+                "--model {wanted}: the files have no such model; {}",
                 if names.is_empty() {
-                    "there is none at all".to_owned()
+                    "they have no models".to_owned()
                 } else {
                     format!("there are {}", names.join(", "))
                 }
@@ -57,13 +57,16 @@ pub(crate) fn import(args: &ImportArgs) -> anyhow::Result<u8> {
         models.retain(|(_, model)| !model.embedded);
     }
     if models.is_empty() && problems == 0 {
-        bail!("no model is declared there; see `docward schema import --help` for what is read");
+        bail!(
+            "the files declare no models; see `docward schema import --help` for supported \
+         libraries"
+        );
     }
     if !args.quiet {
         for (file, model) in &models {
             for left in &model.left_out {
                 let at = if left.path.is_empty() { &model.name } else { &left.path };
-                let lost = if left.loosens { " is not carried over" } else { "" };
+                let lost = if left.loosens { " is not in the schema" } else { "" };
                 complain(&format!(
                     "note: {file}:{}: {at}: {}{lost}: {}",
                     left.place.line, left.what, left.why

@@ -130,7 +130,8 @@ pub(crate) fn infer(args: &InferArgs) -> anyhow::Result<u8> {
     if !args.quiet {
         if is_read_once && !args.no_check {
             complain(
-                "note: standard input can be read once, so the schema was not held against it",
+                "note: standard input can be read only once, so the schema was not checked \
+                 against it",
             );
         }
         outcomes.iter().for_each(|outcome| tell(outcome, args.format));
@@ -166,12 +167,12 @@ fn hold(
 fn no_validator(collection: &Collection) -> Option<&'static str> {
     match collection.kind {
         CollectionKind::TimeSeries => {
-            Some("a time series collection, which can have no validator (GC-30)")
+            Some("a time series collection, which cannot have a validator (GC-30)")
         }
         CollectionKind::View => {
-            Some("a view, which can have no validator; take the collection it reads")
+            Some("a view, which cannot have a validator; name the collection that it reads")
         }
-        CollectionKind::System => Some("the server's own collection"),
+        CollectionKind::System => Some("a system collection"),
         _ => None,
     }
 }
@@ -199,7 +200,7 @@ fn tell(outcome: &Outcome<'_>, format: InferFormat) {
         None => String::new(),
     };
     complain(&format!(
-        "{namespace}: {} described, {} required, read off {seen}{met}",
+        "{namespace}: {} described, {} required, derived from {seen}{met}",
         text::plural(count("bsonType"), "field"),
         text::count(count("required")),
     ));

@@ -28,7 +28,8 @@ impl Loaded {
     pub(crate) fn compile(&self) -> anyhow::Result<Result<Validator, String>> {
         if docward_schema::demands_nameless(&self.validator) {
             bail!(
-                "it demands something of a field without a name: MongoDB 6.0 takes such a validator and crashes when it refuses a document; leave that property out"
+                "the schema constrains a field with an empty name. MongoDB 6.0 accepts such a \
+                 validator and crashes when it refuses a document; remove that property"
             );
         }
         match Validator::compile(&self.validator) {
@@ -88,7 +89,7 @@ pub(crate) fn load(path: &Path) -> anyhow::Result<Vec<Loaded>> {
     }
     let document = json::parse_one(text).map_err(|error| {
         anyhow::anyhow!(
-            "{shown}: neither a JSON document nor models of a library that is known: {error}"
+            "{shown}: neither a JSON document nor code with models of a known library: {error}"
         )
     })?;
     if is_foreign(&document) {
@@ -103,7 +104,8 @@ pub(crate) fn one(path: &Path) -> anyhow::Result<Loaded> {
     match load(path)?.as_slice() {
         [one] => Ok(one.clone()),
         several => bail!(
-            "{} holds schemas of {} collections, and one is meant; `schema infer --output DIR/` writes a file for each",
+            "{} has schemas of {} collections, but this command needs one; `schema infer --output \
+             DIR/` writes a file for each",
             path.display(),
             several.len()
         ),
@@ -115,7 +117,10 @@ pub(crate) fn refuse_uri(given: &str, wanted: &str) -> anyhow::Result<()> {
     let is_meant = docward_collect::is_uri(given)
         || (lookalike(given).is_some() && !Path::new(given).exists());
     if is_meant {
-        bail!("a connection string is given where {wanted} is expected; see --help for the order");
+        bail!(
+            "expected {wanted}, not a connection string; see --help for the order of the \
+         arguments"
+        );
     }
     Ok(())
 }
@@ -148,11 +153,11 @@ fn declared(
     }
     match models.as_slice() {
         [model] => Ok(vec![of_model(model, &problems)?]),
-        [] => bail!("no such model; it declares {}", names.join(", ")),
+        [] => bail!("the file has no such model; it declares {}", names.join(", ")),
         several => {
             let names: Vec<_> = several.iter().map(|model| model.name.as_str()).collect();
             bail!(
-                "declares several models ({}); name one behind a #: FILE#{}",
+                "the file declares several models ({}); name one as FILE#{}",
                 names.join(", "),
                 names[0]
             )
@@ -164,7 +169,7 @@ fn of_model(
     model: &docward_code::Model,
     problems: &[docward_code::Problem],
 ) -> anyhow::Result<Loaded> {
-    let schema = model.schema.to_vec().context("the schema is no BSON document")?;
+    let schema = model.schema.to_vec().context("the schema is not a BSON document")?;
     let mut notes: Vec<String> = problems
         .iter()
         .map(|problem| {
@@ -173,7 +178,7 @@ fn of_model(
         .collect();
     notes.extend(model.left_out.iter().filter(|left| left.loosens).map(|left| {
         let at = if left.path.is_empty() { &model.name } else { &left.path };
-        format!("line {}: {at}: {} is not carried over: {}", left.place.line, left.what, left.why)
+        format!("line {}: {at}: {} is not in the schema: {}", left.place.line, left.what, left.why)
     }));
     Ok(Loaded { notes, namespace: None, validator: wrap(&schema) })
 }
@@ -184,7 +189,8 @@ pub(crate) fn unwrap(document: &[u8]) -> anyhow::Result<Vec<Loaded>> {
     let find = |key: &str| fields.iter().find(|field| field.key == key.as_bytes());
     if fields.is_empty() {
         bail!(
-            "it holds nothing; a schema looks like {{\"$jsonSchema\": {{\"bsonType\": \"object\", …}}}}"
+            "the document is empty; a schema looks like {{\"$jsonSchema\": {{\"bsonType\": \
+             \"object\", …}}}}"
         );
     }
     // The document may be the metadata of a dump, a reply of listCollections, or a command that
@@ -224,7 +230,7 @@ pub(crate) fn unwrap(document: &[u8]) -> anyhow::Result<Vec<Loaded>> {
     if let Some(options) = find("options").filter(|field| field.tag == OBJECT) {
         let inner = self::fields(options.value)?;
         let Some(validator) = inner.iter().find(|field| field.key == b"validator") else {
-            bail!("the options of this collection hold no validator");
+            bail!("the options of this collection have no validator");
         };
         return Ok(vec![Loaded {
             notes: Vec::new(),
@@ -276,7 +282,7 @@ fn refuse_doubles(document: &[u8], depth: u32) -> anyhow::Result<()> {
     for (at, field) in fields.iter().enumerate() {
         let name = String::from_utf8_lossy(field.key);
         if fields[..at].iter().any(|before| before.key == field.key) {
-            bail!("the key `{name}` is there twice in one object; keep one of them");
+            bail!("the key `{name}` occurs twice in one object; remove one of them");
         }
         if matches!(field.tag, OBJECT | 0x04) && depth < 200 {
             refuse_doubles(field.value, depth + 1)?;

@@ -64,11 +64,16 @@ pub(crate) fn of_others(inferred: &Inferred) -> Option<String> {
     let Seen { sampled, total, .. } = inferred.seen;
     (sampled < total).then(|| match inferred.seen.unseen_below() {
         Some(share) if share < 1.0 => format!(
-            "A sample: what no document read breaks, fewer than {} of all break (95 % confidence).",
+            "This is a sample. Fewer than {} of all documents break a constraint that no sampled \
+             document breaks (95 % confidence).",
             text::small_percent(share)
         ),
-        Some(_) => "A sample too small to tell of the documents that were not read.".to_owned(),
-        None => "Not a random sample: the documents that were not read may differ.".to_owned(),
+        Some(_) => "The sample is too small for statements about documents that were not \
+         read."
+            .to_owned(),
+        None => "The sample is not random, so the documents that were not read may \
+         differ."
+            .to_owned(),
     })
 }
 
@@ -76,7 +81,7 @@ pub(crate) fn of_others(inferred: &Inferred) -> Option<String> {
 pub(crate) fn script(namespace: &Namespace, inferred: &Inferred) -> String {
     let mut out = String::new();
     let seen = seen(inferred);
-    out.push_str(&one_line(&format!("// {namespace}: read off {seen}.")));
+    out.push_str(&one_line(&format!("// {namespace}: derived from {seen}.")));
     out.push('\n');
     if let Some(said) = of_others(inferred) {
         out.push_str(&format!("// {said}\n"));
@@ -200,7 +205,7 @@ pub(crate) fn breach_lines(checked: &Checked) -> Vec<String> {
         let documents = if checked.examined < checked.refused {
             // Only this many documents were fetched for details.
             let looked_at = text::count(checked.examined);
-            format!("{} of the {looked_at} that were looked at", text::count(breach.documents))
+            format!("{} of the {looked_at} that were examined", text::count(breach.documents))
         } else {
             text::plural(breach.documents, "document")
         };

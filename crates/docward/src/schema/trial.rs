@@ -19,7 +19,8 @@ pub(crate) fn test(args: &TestArgs) -> anyhow::Result<u8> {
     let validator = match schema.compile().with_context(|| shown.to_string())? {
         Ok(validator) => validator,
         Err(operator) => bail!(
-            "{shown}: `{operator}` is not evaluated offline; insert the document into a scratch collection with this validator instead"
+            "{shown}: Docward cannot evaluate `{operator}` offline; insert the document into a \
+             scratch collection with this validator instead"
         ),
     };
     let given = document(&args.document)?;
@@ -32,13 +33,13 @@ pub(crate) fn test(args: &TestArgs) -> anyhow::Result<u8> {
             let violations = validator.violations(&document).map_err(damaged)?;
             let mut text = String::from("refused\n");
             if document.len() > given.len() {
-                text.push_str("  (with an `_id`, which the server adds where there is none)\n");
+                text.push_str("  (tested with an `_id`, which the server adds if there is none)\n");
             }
             for violation in violations {
                 let at = if violation.path.is_empty() { "the document" } else { &violation.path };
                 text.push_str(&format!("  {at}: {}\n", violation.keyword));
             }
-            text.push_str("as the server would say it (errInfo.details):\n");
+            text.push_str("the error of the server (errInfo.details):\n");
             text.push_str(&super::print::extended_json(details));
             text
         }
@@ -55,7 +56,7 @@ fn document(given: &str) -> anyhow::Result<Vec<u8>> {
         std::io::stdin().read_to_string(&mut text).context("cannot read standard input")?;
         ("standard input", text)
     } else if given.trim_start().starts_with('[') {
-        bail!("one document is tested at a time: {{…}}, not a list");
+        bail!("expected one document {{…}}, not a list");
     } else if given.trim_start().starts_with('{') {
         ("the document", given.to_owned())
     } else {

@@ -17,7 +17,7 @@ fn ck_9_ck_11_ck_12_ck_15_a_few_operations_vouch_for_nothing() {
         for times in [2, 19] {
             let few = item(id, "", &finds(times));
             assert_eq!(few.verdict, Verdict::Unknown, "{id}: {}", few.evidence);
-            let said = format!("the workload shows {times} operations: too few to tell");
+            let said = format!("the workload shows {times} operations, too few to judge");
             assert!(few.evidence.contains(&said), "{id}: {}", few.evidence);
         }
         let enough = item(id, "", &finds(20));
@@ -38,11 +38,14 @@ fn joins(times: u32, of: u32) -> String {
 fn ck_9_a_path_that_joins_every_time_fails_or_is_told() {
     let hot = item("CK-9", "", &joins(250, 750));
     assert_eq!(hot.verdict, Verdict::Fail);
-    let said = "1 collection has a hot read path that needs a second one nearly every time: `db_shop.t_order_item`";
+    let said = "1 collection has a hot read path that almost always needs a second collection: \
+     `db_shop.t_order_item`";
     assert_eq!(hot.evidence, said);
     let rare = item("CK-9", "", &joins(40, 750));
     assert_eq!(rare.verdict, Verdict::Pass);
-    let said = "no hot read path in the workload needs a second collection every time; 1 read path that comes seldom needs a second collection every time, in 40 operations (750 operations recorded)";
+    let said = "no hot read path in the workload needs a second collection every time; 1 read \
+     path that comes rarely needs a second collection every time, in 40 operations (750 \
+     operations recorded)";
     assert_eq!(rare.evidence, said);
 }
 
@@ -54,7 +57,7 @@ fn ck_12_query_patterns_are_counted_not_collections() {
         )
     };
     let both = item("CK-12", "", &format!("{{\"_id\": 1}}\n{}\n{}", scan("a"), scan("b")));
-    assert_eq!(both.evidence, "2 query patterns have no index that fits: `db_shop.t_order_item`");
+    assert_eq!(both.evidence, "2 query patterns have no suitable index: `db_shop.t_order_item`");
 }
 
 #[test]

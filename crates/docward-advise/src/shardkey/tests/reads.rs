@@ -15,13 +15,16 @@ fn sk_4_a_few_reads_say_nothing_about_a_key() {
         let found = report(&by_user(times), &[fields]);
         let targeting = check(&found, "SK-4");
         assert_eq!(targeting.verdict, Verdict::Unknown, "{targeting:?}");
-        let said = format!("the workload shows {times} reads of this collection: too few to tell");
+        let said = format!("the workload shows {times} reads of this collection, too few to judge");
         assert!(targeting.evidence.starts_with(&said), "{targeting:?}");
         assert_eq!((found.judged[0].targeted, found.reads), (None, Some(times.into())));
     }
     let enough = report(&by_user(20), &["userId"]);
     assert_eq!(check(&enough, "SK-4").verdict, Verdict::Pass);
-    assert!(check(&enough, "SK-4").evidence.starts_with("100 % of 20 reads name its first field"));
+    assert!(check(&enough, "SK-4").evidence.starts_with(
+        "100 % of 20 reads filter on its first \
+     field"
+    ));
     // They do not prevent proposals either.
     let other = "ran x2 {\"command\": {\"find\": \"t_order_item\", \"filter\": {\"nobody\": 7}}}";
     let found = report(&format!("{}{other}", orders()), &[]);
@@ -51,7 +54,7 @@ fn sk_4_reads_by_a_lookup_of_another_collection_count() {
     assert_eq!(found.reads, Some(100));
     let targeting = check(&found, "SK-4");
     assert_eq!(targeting.verdict, Verdict::Fail);
-    let said = "40 % of 100 reads (60 by a $lookup of other collections) name its first field";
+    let said = "40 % of 100 reads (60 by a $lookup of other collections) filter on its first field";
     assert!(targeting.evidence.starts_with(said), "{targeting:?}");
     // The fields that a pipeline filters by are unknown.
     assert_eq!(report(&lookup("\"pipeline\": []"), &["userId"]).reads, Some(40));
