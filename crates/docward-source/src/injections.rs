@@ -103,8 +103,25 @@ const OF_TEXTS: [&str; 16] = [
 ];
 /// Parts of names of functions that check what they are given.
 const CHECKS: [&str; 19] = [
-    "valid", "check", "sanit", "assert", "parse", "schema", "clean", "ensure", "verify", "escape",
-    "isstring", "is_string", "isemail", "isinstance", "objectid", "test", "match", "cast", "safe",
+    "valid",
+    "check",
+    "sanit",
+    "assert",
+    "parse",
+    "schema",
+    "clean",
+    "ensure",
+    "verify",
+    "escape",
+    "isstring",
+    "is_string",
+    "isemail",
+    "isinstance",
+    "objectid",
+    "test",
+    "match",
+    "cast",
+    "safe",
 ];
 /// Libraries that remove operators from all requests.
 const SANITIZERS: [&str; 5] = [
@@ -452,12 +469,7 @@ impl<'u, 't> Scan<'u, 't> {
     }
 
     /// What a request puts in the place of a value; `None` where bindings do not show that it does.
-    pub(super) fn input(
-        &self,
-        expr: &'u Expr<'t>,
-        scope: ScopeId,
-        steps: u32,
-    ) -> Option<Input> {
+    pub(super) fn input(&self, expr: &'u Expr<'t>, scope: ScopeId, steps: u32) -> Option<Input> {
         if steps > MAX_STEPS {
             return None;
         }
@@ -578,8 +590,10 @@ impl<'u, 't> Scan<'u, 't> {
             Language::Go => {
                 let call = expr.call()?;
                 let is_getter = match call.method()? {
-                    "Query" | "Param" | "DefaultQuery" | "PostForm" | "QueryParam" | "FormValue"
-                    | "Params" | "PostFormValue" | "PathValue" => call.positional(0).is_some(),
+                    "Query" | "Param" | "DefaultQuery" | "PostForm" | "QueryParam"
+                    | "FormValue" | "Params" | "PostFormValue" | "PathValue" => {
+                        call.positional(0).is_some()
+                    }
                     // `r.URL.Query().Get("q")`.
                     "Get" => {
                         let of = call.receiver().and_then(Expr::call);
@@ -588,9 +602,9 @@ impl<'u, 't> Scan<'u, 't> {
                     _ => false,
                 };
                 let is_request = matches!(chain_base(expr).kind, Kind::Name(name)
-                    if self.class_of_parameter(name, scope).is_some_and(|class| {
-                        ["Context", "Ctx", "Request"].iter().any(|end| class.ends_with(end))
-                    }));
+                if self.class_of_parameter(name, scope).is_some_and(|class| {
+                    ["Context", "Ctx", "Request"].iter().any(|end| class.ends_with(end))
+                }));
                 (is_getter && is_request).then_some(Shape::Text)
             }
             language if language.is_jvm() || language == Language::CSharp => match &expr.kind {
@@ -668,9 +682,9 @@ impl<'u, 't> Scan<'u, 't> {
             Kind::Member(_, "request") => matches!(chain_base(of).kind, Kind::Name("self")),
             _ => false,
         };
-        let texts = ["args", "form", "values", "GET", "POST", "query_params", "headers", "match_info"];
-        let is_texts =
-            |of: &Expr<'t>| matches!(&of.kind, Kind::Member(of, name) if texts.contains(name) && is_request(of));
+        let texts =
+            ["args", "form", "values", "GET", "POST", "query_params", "headers", "match_info"];
+        let is_texts = |of: &Expr<'t>| matches!(&of.kind, Kind::Member(of, name) if texts.contains(name) && is_request(of));
         match &expr.kind {
             Kind::Member(of, "json" | "data") if is_request(of) => Some(Shape::Any),
             Kind::Member(of, "body") if is_request(of) => Some(Shape::Text),
@@ -684,10 +698,9 @@ impl<'u, 't> Scan<'u, 't> {
             Kind::Name(name) => {
                 let function = self.function_with(name, scope)?;
                 let ScopeKind::Function(own) = &unit.scopes[function].kind else { return None };
-                let is_route = own
-                    .marks
-                    .iter()
-                    .any(|mark| (unit.language.dialect().handler_mark)(&mark.path) == Some("the route"));
+                let is_route = own.marks.iter().any(|mark| {
+                    (unit.language.dialect().handler_mark)(&mark.path) == Some("the route")
+                });
                 let class = self.class_of_parameter(name, scope)?;
                 let is_text = matches!(class, "str" | "Optional[str]" | "str | None");
                 (is_route && is_text && self.values.given(name, scope).is_empty())
@@ -811,9 +824,9 @@ impl<'u, 't> Scan<'u, 't> {
             let Some(call) = expr.call() else { return };
             let is_handler = |arg: &Expr<'t>| match arg.kind {
                 Kind::Function(id) => functions.contains(&id),
-                Kind::Name(name) | Kind::Member(_, name) => functions.iter().any(|id| {
-                    matches!(&unit.scopes[*id].kind, ScopeKind::Function(f) if f.name == name)
-                }),
+                Kind::Name(name) | Kind::Member(_, name) => functions.iter().any(
+                    |id| matches!(&unit.scopes[*id].kind, ScopeKind::Function(f) if f.name == name),
+                ),
                 _ => false,
             };
             if !call.args.iter().any(|arg| is_handler(&arg.value)) {

@@ -182,12 +182,13 @@ impl<'u, 't> Scan<'u, 't> {
                 let collection = Some(target.collection);
                 if target.is_model {
                     let name = collection.as_deref().unwrap_or_default();
-                    let is_own = self.values.unit.imports_from("mongoose")
-                        || self.is_model_of_project(name);
+                    let is_own =
+                        self.values.unit.imports_from("mongoose") || self.is_model_of_project(name);
                     let is_lazy = DESCRIBES.contains(&method);
                     let is_known = is_lazy || RUNS.contains(&method);
-                    return (is_own && is_known)
-                        .then(|| found(collection, method, Promiser::Mongoose, is_lazy && !runs))?;
+                    return (is_own && is_known).then(|| {
+                        found(collection, method, Promiser::Mongoose, is_lazy && !runs)
+                    })?;
                 }
                 let is_driver = OF_DRIVER.contains(&method) && std::ptr::eq(first, call);
                 is_driver.then(|| found(collection, method, Promiser::Node, false))?
@@ -243,10 +244,11 @@ impl<'u, 't> Scan<'u, 't> {
             return ends_statement(line) || line.ends_with("else");
         }
         // What goes before, comments aside.
-        let lines = before.lines().rev().map(|line| line.split(" //").next().unwrap_or(line).trim());
-        let last = lines
-            .filter(|line| !line.is_empty())
-            .find(|line| !line.starts_with("//") && !line.starts_with('*') && !line.starts_with("/*"));
+        let lines =
+            before.lines().rev().map(|line| line.split(" //").next().unwrap_or(line).trim());
+        let last = lines.filter(|line| !line.is_empty()).find(|line| {
+            !line.starts_with("//") && !line.starts_with('*') && !line.starts_with("/*")
+        });
         last.is_none_or(|line| {
             ends_statement(line)
                 || line.ends_with("else")
@@ -272,8 +274,12 @@ impl<'u, 't> Scan<'u, 't> {
         let Kind::Name(name) = target.kind else { return false };
         let unit = self.values.unit;
         let is_local = unit.function(unit.scope_at(target.at)).is_some()
-            && matches!(unit.scopes[self.values.owner(unit.scope_at(target.at))].kind, ScopeKind::Function(_));
-        let is_word = |c: Option<char>| c.is_some_and(|c| c.is_alphanumeric() || c == '_' || c == '$');
+            && matches!(
+                unit.scopes[self.values.owner(unit.scope_at(target.at))].kind,
+                ScopeKind::Function(_)
+            );
+        let is_word =
+            |c: Option<char>| c.is_some_and(|c| c.is_alphanumeric() || c == '_' || c == '$');
         let mentions = self.text.match_indices(name).filter(|(at, _)| {
             !is_word(self.text[..*at].chars().next_back())
                 && !is_word(self.text[at + name.len()..].chars().next())

@@ -109,9 +109,9 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
             collections.filter(|c| names.contains(c.namespace.collection.as_str()));
         let draft = match (collections.next(), collections.next()) {
             (Some(collection), None) => of_data(evidence, collection, fields, &queries, cx),
-            (None, _) if declared().any(|index| index.of.is_some()) => {
-                Some(draft(evidence, of, fields, &queries, "no index that the code declares").pedantic())
-            }
+            (None, _) if declared().any(|index| index.of.is_some()) => Some(
+                draft(evidence, of, fields, &queries, "no index that the code declares").pedantic(),
+            ),
             _ => None,
         };
         draft.into_iter().for_each(|draft| cx.report(draft));
@@ -151,16 +151,14 @@ fn of_data(
         .filter(|(share, _)| *share <= cx.limit(&MAX_SHARE))?;
     let ns = &collection.namespace;
     let said = format!("no index of {} documents", text::count(documents));
-    Some(
-        draft(evidence, &ns.collection, fields, queries, &said).plan(
-            Some("RF-20"),
-            Safety::Safe,
-            [Step::CreateIndex {
-                namespace: ns.clone(),
-                index: NewIndex::ascending([best.1.as_str()]),
-            }],
-        ),
-    )
+    Some(draft(evidence, &ns.collection, fields, queries, &said).plan(
+        Some("RF-20"),
+        Safety::Safe,
+        [Step::CreateIndex {
+            namespace: ns.clone(),
+            index: NewIndex::ascending([best.1.as_str()]),
+        }],
+    ))
 }
 
 /// The share of the documents that one value of a field finds on average; `None` where few have it.

@@ -225,7 +225,10 @@ mod tests {
             ("await users.find({...req.query, a: 1}).toArray();", Severity::Error),
             ("const q = {}; q.name = req.query.name; await users.findOne(q);", Severity::Warn),
             ("await users.deleteMany({$or: [{a: 1}, {b: req.body.b || null}]});", Severity::Warn),
-            ("const f = JSON.parse(req.query.filter); await users.find(f).toArray();", Severity::Error),
+            (
+                "const f = JSON.parse(req.query.filter); await users.find(f).toArray();",
+                Severity::Error,
+            ),
             ("await users.aggregate([{$match: {a: req.body.a}}]).toArray();", Severity::Warn),
         ] {
             assert_eq!(of_node(body), [severity], "{body}");
@@ -254,7 +257,9 @@ mod tests {
             assert!(of_node(body).is_empty(), "{body}");
         }
         let route = node("await users.findOne({name: req.body.name});");
-        assert!(check("S021", &route.replace("'/a', async", "'/a', validate(rules), async")).is_empty());
+        assert!(
+            check("S021", &route.replace("'/a', async", "'/a', validate(rules), async")).is_empty()
+        );
         let plain = route.replace("app.post('/a', async (req, res) =>", "helper(async (req) =>");
         assert!(check("S021", &plain).is_empty(), "no handler");
     }
@@ -262,10 +267,19 @@ mod tests {
     #[test]
     fn se_9_patterns_and_scripts_of_requests() {
         for (body, severity) in [
-            ("await users.find({name: {$regex: req.query.q, $options: 'i'}}).toArray();", Severity::Warn),
+            (
+                "await users.find({name: {$regex: req.query.q, $options: 'i'}}).toArray();",
+                Severity::Warn,
+            ),
             ("await users.find({name: new RegExp(req.params.q, 'i')}).toArray();", Severity::Warn),
-            ("const re = new RegExp('^' + req.query.q); await users.find({name: re}).toArray();", Severity::Warn),
-            ("await users.find({$where: `this.name == '${req.query.q}'`}).toArray();", Severity::Error),
+            (
+                "const re = new RegExp('^' + req.query.q); await users.find({name: re}).toArray();",
+                Severity::Warn,
+            ),
+            (
+                "await users.find({$where: `this.name == '${req.query.q}'`}).toArray();",
+                Severity::Error,
+            ),
         ] {
             assert_eq!(of_node(body), [severity], "{body}");
         }
@@ -285,9 +299,11 @@ mod tests {
         assert_eq!(severities("S021", "", text), [Severity::Warn]);
         let sanitized = text.replace("exports", "mongoose.set('sanitizeFilter', true);\nexports");
         assert!(check("S021", &sanitized).is_empty());
-        let guarded = text.replace("exports", "app.use(require('express-mongo-sanitize')());\nexports");
+        let guarded =
+            text.replace("exports", "app.use(require('express-mongo-sanitize')());\nexports");
         assert_eq!(severities("S021", "", &guarded), [Severity::Warn], "a name is needed");
-        let guarded = text.replace("exports", "const s = require('express-mongo-sanitize');\nexports");
+        let guarded =
+            text.replace("exports", "const s = require('express-mongo-sanitize');\nexports");
         assert!(check("S021", &guarded).is_empty());
         let validated = text.replace("exports", "const joi = require('joi');\nexports");
         assert!(check("S021", &validated).is_empty());

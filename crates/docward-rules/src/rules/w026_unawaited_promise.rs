@@ -91,7 +91,7 @@ fn words(lost: &LostPromise) -> (Severity, String, &'static str, String) {
     };
     let why = match lost.library {
         Promiser::Mongoose if lost.never_runs => {
-            "Mongoose sends a query only when something awaits it, or calls exec() or then()"
+            "a Mongoose query is sent only when something awaits it, or calls exec() or then()"
         }
         Promiser::PyMongo => "a coroutine that is not awaited does not run",
         Promiser::Motor => "if the operation fails, nobody learns of it",
@@ -170,7 +170,8 @@ mod tests {
     fn cp_7_drivers_run_and_nobody_learns_of_errors() {
         let node = "source a.js\nconst {MongoClient} = require('mongodb');\nasync function f() {\n  db.collection('t_log').insertOne({a: 1});\n  await db.collection('t_log').findOne({a: 1});\n  const cursor = db.collection('t_log').find({a: 1});\n}\n";
         assert_eq!(severities("W026", "", node), [Severity::Warn]);
-        let heard = node.replace("async function", "process.on('unhandledRejection', log);\nasync function");
+        let heard = node
+            .replace("async function", "process.on('unhandledRejection', log);\nasync function");
         assert!(check("W026", &heard).is_empty());
         let python = |client: &str, module: &str, call: &str| {
             let text = format!(
@@ -183,7 +184,10 @@ mod tests {
         assert_eq!(python("AsyncIOMotorClient", "motor.motor_asyncio", call), [Severity::Warn]);
         assert!(python("MongoClient", "pymongo", call).is_empty());
         assert!(python("AsyncMongoClient", "pymongo", &format!("await {call}")).is_empty());
-        assert!(python("AsyncMongoClient", "pymongo", &format!("x = await {call}\n    print(x)")).is_empty());
+        assert!(
+            python("AsyncMongoClient", "pymongo", &format!("x = await {call}\n    print(x)"))
+                .is_empty()
+        );
         let task = format!("t = asyncio.create_task({call})\n    await t");
         assert!(python("AsyncMongoClient", "pymongo", &task).is_empty());
         let shell = "source a.js\ndb.t_user.updateOne({a: 1}, {$set: {b: 1}})\n";
