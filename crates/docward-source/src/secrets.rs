@@ -7,9 +7,8 @@ use std::{
 };
 
 use docward_model::{
-    ClientSite, ClientUri, Location, Password, Purpose,
+    ClientSite, ClientUri, Location, Password, Purpose, is_development_host,
     code::{CodeSecret, Place, Placeholder, SecretKind},
-    is_development_host,
 };
 use docward_uri::Piece;
 

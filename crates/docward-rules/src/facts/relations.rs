@@ -99,8 +99,7 @@ impl<'a> Relation<'a> {
             parent_p99: parent.profile.as_ref()?.sizes.p99(),
             complete: from_profile.documents >= from_profile.total
                 && to_profile.documents >= to_profile.total,
-            is_maximum_known: tie == Tie::ParentHoldsChildren
-                || per_target.count as f64 >= reference.parents.round(),
+            is_maximum_known: tie == Tie::ParentHoldsChildren || per_target.count as f64 >= reference.parents.round(),
             shared_by,
             other_parents,
             access: Access::of(evidence, reference, tie, (&parent.namespace, &child.namespace)),

@@ -1,6 +1,8 @@
 //! DM-09.6, DM-09.4: amounts and quantities kept as text throughout.
 
-use docward_model::{BsonType, Collection, Draft, Field, Profile, Safety, Subject, TextClass};
+use docward_model::{
+    BsonType, Collection, Draft, Field, Profile, Safety, Subject, TextClass,
+};
 
 use crate::facts::{amounts, classes, fold, names, statements, text, words};
 use crate::{Cx, declare_rule, threshold};
