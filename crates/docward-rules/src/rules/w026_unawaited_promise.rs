@@ -161,6 +161,8 @@ mod tests {
             "User.find({n: 1}).cursor().on('data', next);",
             "User.findOne;",
             "const user = new User({n: 1});\nuser.save(next);",
+            "const user = new User({n: 1});\nuser.save(deferred.makeNodeResolver());",
+            "User.deleteOne({n: 1}, onEnd(id));",
         ] {
             assert!(of_mongoose(body).is_empty(), "{body}");
         }
