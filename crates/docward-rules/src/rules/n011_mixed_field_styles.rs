@@ -214,7 +214,7 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
     if one_style || foreign.is_some() {
         draft = draft.severity(Severity::Info);
     }
-    let reachable = reachable(profile, &offenders, target);
+    let reachable = reachable(&offenders, target);
     let moved = offenders.iter().map(|n| &n.field.path);
     cx.report(naming::renaming(draft, &collection.namespace, reachable, moved));
 }
@@ -289,23 +289,13 @@ fn renames(offenders: &[Named<'_>], target: Style) -> Vec<(String, String)> {
         .collect()
 }
 
-/// The names that one rename can reach: not inside arrays, and not below a field that moves itself.
-fn reachable(profile: &Profile, offenders: &[Named<'_>], target: Style) -> Vec<Rename> {
-    let moving: BTreeSet<usize> = offenders.iter().map(|n| n.at).collect();
+/// The renames that a statement can name.
+fn reachable(offenders: &[Named<'_>], target: Style) -> Vec<Rename> {
     offenders
         .iter()
         .filter(|n| !n.name().contains('.') && names::can_be_named(n.field.path.as_str()))
-        .filter(|n| {
-            let mut parent = n.field.parent;
-            while let Some(at) = parent {
-                if moving.contains(&at) {
-                    return false;
-                }
-                parent = profile.fields[at].parent;
-            }
-            true
-        })
         .filter_map(|n| naming::rename(n.field, &in_style(n.name(), target)))
+        .filter(|one| one.from != one.to)
         .collect()
 }
 
