@@ -353,7 +353,7 @@ pub fn spellings(profile: &Profile) -> Vec<Spellings> {
         for (_, mut members) in concepts {
             if members.len() > 1 {
                 let key = |at: usize| {
-                    (std::cmp::Reverse(profile.fields[at].count), &profile.fields[at].name)
+                    (Reverse(profile.fields[at].count), &profile.fields[at].name)
                 };
                 members.sort_by(|&a, &b| key(a).cmp(&key(b)));
                 let overlap = overlap(profile, &members);

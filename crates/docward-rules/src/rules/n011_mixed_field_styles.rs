@@ -337,6 +337,28 @@ mod tests {
     }
 
     #[test]
+    fn dm_04_1_all_names_are_renamed_wherever_they_stand() {
+        let many: Vec<String> = (b'a'..=b'z').map(|c| format!("\"field_{0}{0}\": 1", char::from(c))).collect();
+        let camel: Vec<String> = (b'a'..=b'z').flat_map(|c| {
+            let c = char::from(c);
+            [format!("\"own{c}Name\": 1"), format!("\"own{c}Size\": 1")]
+        }).collect();
+        let body = format!(
+            "{{{}, {}, \"items\": [{{\"unit_price\": 1}}], \"ship_to\": {{\"post_code\": 1}}}}",
+            many.join(", "), camel.join(", ")
+        );
+        let found = check("N011", &body);
+        let docward_model::Step::RenameFields { renames, .. } =
+            &found[0].fix.as_ref().expect("a fix").steps()[0]
+        else {
+            panic!("{found:?}")
+        };
+        let from: Vec<&str> = renames.iter().map(|one| one.from.as_str()).collect();
+        assert_eq!(from.len(), 26 + 3, "{from:?}");
+        assert_eq!(from[..2], ["items[].unit_price", "ship_to.post_code"]);
+    }
+
+    #[test]
     fn dm_04_1_an_outlier_is_named_with_its_rename() {
         let found =
             check("N011", r#"{"_id": 1, "userName": "a", "createTime": 1, "ship_to_city": "x"}"#);
