@@ -44,7 +44,8 @@ pub fn fix_script(report: &Report) -> String {
     if fixes.iter().flat_map(|finding| steps(finding)).any(relaxes) {
         out.push_str(
             "//\n// Some statements first set validationAction to \"warn\", because the validator demands the old form.\n\
-             // Describe the new form in the validator afterwards, and set validationAction to \"error\" again.\n",
+             // Most set the new form at their end. After the others, describe it in the validator, and set\n\
+             // validationAction to \"error\" again.\n",
         );
     }
     out.push_str(HEAD);
