@@ -12,6 +12,14 @@ use super::{arrays, names, text, words};
 /// What one customer gets ever more of. As the name of a list in a document it may be short.
 const PAPERS: [&str; 6] = ["invoice", "shipment", "delivery", "receipt", "refund", "notice"];
 
+/// Whether the reference stands in the `_id` and once more beside it, as the copies of array elements have it: the
+/// field beside the `_id` is the one that queries use.
+pub fn is_copy_in_id(collection: &Collection, reference: &Reference) -> bool {
+    let inside = reference.path.as_str().strip_prefix("_id.");
+    let beside = |name| collection.profile.as_ref()?.field(name);
+    inside.and_then(beside).is_some()
+}
+
 /// Who holds whose id.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tie {
