@@ -37,9 +37,10 @@ Examples:
   docward guard --config docward.toml  settings from [guard]; SIGHUP reloads them
   docward guard user app               print an entry for the users file
 
-With --face router, clients see a mongos router: remove replicaSet from their connection strings. The guard prints
-`listening on HOST:PORT` on standard error when it accepts clients. After SIGTERM or Ctrl-C it waits for open commands,
-cursors and transactions, at most --grace seconds. A second signal ends it at once.
+With --face router, clients see a mongos router: remove replicaSet from their connection strings. \
+The guard prints `listening on HOST:PORT` on standard error when it accepts clients. \
+After SIGTERM or Ctrl-C, it waits for open commands, cursors and transactions, at most --grace seconds. \
+A second signal ends it at once.
 
 Exit codes: 0 shut down on request, 2 could not run.";
 
