@@ -319,6 +319,8 @@ impl Profiler {
             self.scratch.shape = shape;
         }
         if fields > 0 {
+            // The own `_id` is a name and not one of the keys that are data.
+            let own_id = u32::from(object == ROOT && self.tree.has_own_id());
             // The depth of values in this object; the root's fields have depth 0 (ALG-1).
             let up = &mut self.tree.nodes[object as usize];
             up.most_fields = up.most_fields.max(fields);
@@ -328,7 +330,7 @@ impl Profiler {
             if up.any != NONE
                 && let Some(keys) = &mut up.keys
             {
-                keys.per_object.add(u64::from(fields));
+                keys.per_object.add(u64::from(fields.saturating_sub(own_id)));
             }
         }
         if self.scratch.refs.len() > refs_before {

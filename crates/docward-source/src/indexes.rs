@@ -42,7 +42,8 @@ impl<'u, 't> Scan<'u, 't> {
                     declared.extend(self.index_of_call(expr, call, scope));
                 }
                 "createIndexes" | "create_indexes" | "CreateMany" => {
-                    let lists = call.args.iter().filter_map(|arg| self.values.list(&arg.value, scope));
+                    let lists =
+                        call.args.iter().filter_map(|arg| self.values.list(&arg.value, scope));
                     let of = self.indexed(call, scope);
                     for item in lists.flatten() {
                         declared.extend(self.index_of_document(item, of.clone(), scope));
@@ -135,8 +136,11 @@ impl<'u, 't> Scan<'u, 't> {
         }
         let (of, is_proven) = self.target_of(expr, call, scope)?;
         let fields: Vec<String> = found.into_iter().collect();
-        (is_proven && !fields.is_empty())
-            .then_some(FieldQuery { place: self.place(expr.at, scope), of: of?, fields })
+        (is_proven && !fields.is_empty()).then_some(FieldQuery {
+            place: self.place(expr.at, scope),
+            of: of?,
+            fields,
+        })
     }
 
     /// `users.createIndex({email: 1}, {unique: true})`, `create_index("email")`, `schema.index({email: 1})`.
@@ -153,9 +157,8 @@ impl<'u, 't> Scan<'u, 't> {
             return self.index_of_document(first, self.indexed(call, scope), scope);
         }
         let keys = self.keys(first, scope)?;
-        let mut expires = call.args.iter().any(|arg| {
-            arg.name.is_some_and(|name| EXPIRY.contains(&name))
-        });
+        let mut expires =
+            call.args.iter().any(|arg| arg.name.is_some_and(|name| EXPIRY.contains(&name)));
         for arg in call.args.iter().skip(1) {
             expires |= self.expires(&arg.value, scope);
         }
@@ -204,9 +207,9 @@ impl<'u, 't> Scan<'u, 't> {
             let is_on = |value: &Expr<'t>| !matches!(value.kind, Kind::Bool(false) | Kind::Null);
             let has = |name: &str| options.iter().any(|o| o.is(name) && is_on(o.value));
             let expires = has("expires")
-                || options.iter().any(|option| {
-                    option.is("index") && self.expires(option.value, option.scope)
-                });
+                || options
+                    .iter()
+                    .any(|option| option.is("index") && self.expires(option.value, option.scope));
             if has("type") && (expires || has("index") || has("unique")) {
                 let place = self.place(field.at, scope);
                 out.push(CodeIndex { place, of: of.clone(), keys: vec![name], expires });
@@ -221,7 +224,10 @@ impl<'u, 't> Scan<'u, 't> {
             if let Some(call) = expr.call()
                 && call.method() == Some("model")
                 && let (Some(name), Some(given)) = (call.positional(0), call.positional(1))
-                && std::ptr::eq(self.values.follow(given, at).0, self.values.follow(schema, scope).0)
+                && std::ptr::eq(
+                    self.values.follow(given, at).0,
+                    self.values.follow(schema, scope).0,
+                )
             {
                 found = self.values.text(name, at);
             }
@@ -283,9 +289,7 @@ impl<'u, 't> Scan<'u, 't> {
     /// The names of fields in the arguments of a call that deletes.
     fn fields_of(&self, call: &'u Call<'t>, scope: ScopeId, out: &mut Vec<String>) {
         for arg in &call.args {
-            out.extend(arg.name.map(|name| {
-                name.split("__").next().unwrap_or(name).to_owned()
-            }));
+            out.extend(arg.name.map(|name| name.split("__").next().unwrap_or(name).to_owned()));
             let (value, _) = self.values.follow(&arg.value, scope);
             value.visit(&mut |expr| match &expr.kind {
                 Kind::Object(entries) => {

@@ -235,7 +235,7 @@ fn report(
         ),
         Advice::Outlier | Advice::OpenBucket => draft,
         Advice::Child => match proposals::split(ns, profile, field, &child) {
-            Some(step) => draft.plan(Some("RF-01"), Safety::Manual, [step]),
+            Some(steps) => draft.plan(Some("RF-01"), Safety::Manual, steps),
             None => draft,
         },
     };

@@ -1,7 +1,8 @@
 //! SE-7, SC-6: connection strings that cross public networks without TLS, or with its checks off.
 
 use docward_model::{
-    ClientUri, Draft, Evidence, Level, Location, OptionValue, Seen, Subject, Unit, UriChange, is_development_host,
+    ClientUri, Draft, Evidence, Level, Location, OptionValue, Seen, Subject, Unit, UriChange,
+    is_development_host,
 };
 
 use crate::{

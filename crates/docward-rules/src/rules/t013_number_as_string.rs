@@ -263,6 +263,16 @@ mod tests {
     }
 
     #[test]
+    fn dm_09_6_a_conversion_leaves_no_strings_behind() {
+        let found = check("T013", "x20 {\"price\": \"99.00\"}\n{\"price\": \"\"}");
+        assert!(found[0].todo.contains("; 1 empty string becomes null"), "{}", found[0].todo);
+        let command = found[0].fix.as_ref().expect("a fix").command();
+        assert!(command.contains(r#"{$cond: [{$eq: ["$price", ""]}, null, "$price"]}"#), "{command}");
+        let mixed = "x200 {\"price\": \"99.00\"}\n{\"price\": \"on request\"}";
+        assert_eq!(check("T013", mixed)[0].fix, None);
+    }
+
+    #[test]
     fn codes_ids_versions_and_words_are_left_alone() {
         for name in ["zip", "phone", "version", "orderId", "year", "name", "countryCode", "size"] {
             assert!(check("T013", &format!("x20 {{\"{name}\": \"42\"}}")).is_empty(), "{name}");
