@@ -494,7 +494,7 @@ mod tests {
     fn dm_09_6_what_does_not_convert_leaves_no_half_done_field() {
         assert_eq!(conversion("x50 {\"size\": NumberInt(5)}\nx20 {\"size\": \"large\"}"), None);
         // The word stands for "no value": the field is meant to hold numbers.
-        let found = check("T005", "x40 {\"size\": $i}\nx60 {\"size\": \"unknown\"}");
+        let found = check("T005", "x40 {\"size\": NumberInt($i)}\nx60 {\"size\": \"unknown\"}");
         assert!(found[0].todo.starts_with("choose int"), "{}", found[0].todo);
         // The text `NaN` would be a word beside names.
         let body = "x60 {\"label\": \"name$i\"}\nx5 {\"label\": {\"$numberDouble\": \"NaN\"}}";
@@ -548,7 +548,7 @@ mod tests {
                 .expect("a finding")
         };
         let command = of(body).fix.expect("a command").command();
-        assert!(command.contains(r#"{$type: ["string", "object"]}"#), "{command}");
+        assert!(command.contains(r#"{$type: ["string", "object", "double"]}"#), "{command}");
         assert!(
             command.contains(
                 r#"{$cond: [{$eq: [{$type: "$price"}, "object"]}, "$price.value", "$price"]}"#
@@ -558,8 +558,7 @@ mod tests {
         // What else the object says would be lost: that is for a person to decide.
         let more = of(&body.replace("{\"value\": 99}", "{\"value\": 99, \"unit\": \"EUR\"}"));
         assert!(more.todo.contains("5 of 10 convert; 5 of 10 do not convert"), "{}", more.todo);
-        let command = more.fix.expect("a command").command();
-        assert!(!command.contains("price.value"), "{command}");
+        assert_eq!(more.fix, None);
     }
 
     #[test]
