@@ -300,11 +300,30 @@ fn report(evidence: &Evidence, faults: &[Fault<'_>], is_pedantic: bool, cx: &mut
 
 #[cfg(test)]
 mod tests {
-    use super::EXCEPTIONS;
+    use super::{EXCEPTIONS, FieldPath};
+    use crate::testing::check;
 
     #[test]
     fn dm_04_1_exceptions_are_on_the_page() {
         let pages: Vec<&str> = EXCEPTIONS.iter().map(|exception| exception.page).collect();
         crate::facts::model_fields::tests::bullets_are("N022", &pages);
+    }
+
+    #[test]
+    fn dm_04_3_known_abbreviations_of_a_model_are_reported() {
+        let model = |name: &str| {
+            let head = "source order.js\nconst mongoose = require('mongoose');\n";
+            let fields = "orderItems: [String], payTime: Date";
+            format!(
+                "{head}module.exports = mongoose.model('Order', new mongoose.Schema({{{name}: String, {fields}}}));\n"
+            )
+        };
+        let found = check("N022", &model("UN"));
+        assert_eq!(found.len(), 1);
+        assert!(found[0].what.contains("perhaps `userName`"), "{}", found[0].what);
+        assert_eq!(found[0].paths, [FieldPath::new("UN")]);
+        for name in ["ID", "URL", "ip", "qty", "userName"] {
+            assert!(check("N022", &model(name)).is_empty(), "{name}");
+        }
     }
 }

@@ -168,8 +168,9 @@ fn currency_draft(
     Draft::new(
         Subject::Field(collection.namespace.clone(), path.clone()),
         format!(
-            "`{path}` holds amounts with a currency as text: {} examined",
-            text::part(forms.money, forms.examined, "different string")
+            "`{path}` holds amounts with a currency as text ({} of {} examined strings)",
+            text::count(forms.money),
+            text::count(forms.examined)
         ),
         "MongoDB compares text byte by byte, so ranges and sorting are wrong, and sums ignore strings",
         format!(

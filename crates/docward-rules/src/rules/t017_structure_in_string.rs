@@ -150,8 +150,9 @@ fn structure(
     let draft = Draft::new(
         Subject::Field(collection.namespace.clone(), path.clone()),
         format!(
-            "`{path}` holds {what} as text: {} examined",
-            text::part(found, forms.examined, "different string")
+            "`{path}` holds {what} as text ({} of {} examined strings)",
+            text::count(found),
+            text::count(forms.examined)
         ),
         "MongoDB cannot index, query or update what is inside a string",
         format!("store `{}` as {noun}", path.dotted()),
