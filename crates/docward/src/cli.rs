@@ -25,8 +25,8 @@ Examples:
   docward audit dump/                      audit a mongodump directory
   docward audit orders.json users.bson.gz  audit single files
   docward audit mongodb://localhost:27017  audit a running deployment
-  docward checklist dump/                  the launch review, item by item  docward schema infer \
-   dump/ --collection t_user   derive a validator from documents
+  docward checklist dump/                  the launch review, item by item
+  docward schema infer dump/ --collection t_user   derive a validator from documents
   docward explain D008                     what a rule checks, why, and how to fix it
   docward rules --family T                 list rules
 
@@ -122,8 +122,8 @@ Examples:
   docward audit \"$MONGODB_URI\" --save-evidence monday.json.gz
   docward audit monday.json.gz                      the saved facts, without the deployment
   docward audit \"$MONGODB_URI\" --earlier monday.json.gz    what has grown since
-  docward audit \"$MONGODB_URI\" --full --resume all.json.gz --save-evidence all.json.gz          \
-                                             continue an interrupted run
+  docward audit \"$MONGODB_URI\" --full --resume all.json.gz --save-evidence all.json.gz
+                                                    continue an interrupted run
   docward audit \"$MONGODB_URI\" --db 'db_*' --sample 50000
   mongoexport ... | docward audit - --as db_shop.t_order
   docward audit dump/ --format json --output report.json

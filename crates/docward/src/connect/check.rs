@@ -27,12 +27,12 @@ pub(super) const EXAMPLES: &str = "\
 Examples:
   docward connect check \"$MONGODB_URI\"
   docward connect check --file clients.txt --format sarif --output clients.sarif
-  docward connect check \"$MONGODB_URI\" --options maxPoolSize=200,w=1 --driver java              \
-                            with the options that the program sets
+  docward connect check \"$MONGODB_URI\" --options maxPoolSize=200,w=1 --driver java
+                                       with the options that the program sets
   docward connect check \"$MONGODB_URI\" --service order
                                        as the service `order` of docward.toml
-  docward connect check \"$MONGODB_URI\" --resolve                                       looks up \
-   mongodb+srv:// names in DNS
+  docward connect check \"$MONGODB_URI\" --resolve
+                                       looks up mongodb+srv:// names in DNS
 
 Passwords are masked in all output. In a corrected string, replace the words in capitals.
 

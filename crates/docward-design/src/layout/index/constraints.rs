@@ -141,7 +141,7 @@ pub(super) fn expiry(layout: &Layout<'_>, collection: &CollectionPlan, found: &m
         _ => bucket_aging(layout, entity).or_else(|| Some((coming(entity)?.to_owned(), 0))),
     };
     let Some((field, longer)) = aging else { return };
-    let serves = "documents expire".to_owned();
+    let serves = "retention".to_owned();
     let index = IndexPlan::on(vec![(field, false)], serves);
     found.push(IndexPlan { expire_after: Some(quantity::seconds(days) + longer), ..index });
 }
@@ -151,7 +151,7 @@ pub(super) fn by_age(layout: &Layout<'_>, collection: &CollectionPlan, found: &m
     let is_archived = collection.cold_days.is_some();
     let entity = layout.model.entity(&collection.entity).filter(|_| is_archived);
     if let Some((field, _)) = entity.and_then(|entity| cooling(layout, entity)) {
-        let serves = "cold documents move to the archive".to_owned();
+        let serves = "moving cold documents to the archive".to_owned();
         found.push(IndexPlan::on(vec![(field, false)], serves));
     }
 }
