@@ -236,6 +236,8 @@ pub fn may_matter(text: &[u8]) -> bool {
             b"springframework.data.annotation.Version",
             // What PyMongo calls it and nobody else.
             b"insert_one(",
+            // What cursors of the driver have.
+            b".toArray(",
         ]
         .iter()
         .any(|word| memchr::memmem::find(text, word).is_some())

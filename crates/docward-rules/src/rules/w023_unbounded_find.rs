@@ -121,7 +121,8 @@ fn draft(evidence: &Evidence, query: &ListQuery, stored: Option<u64>) -> Draft {
         }
     };
     let of = code::of(query.collection.as_deref());
-    let now = stored.map(|n| format!(" (now {n})")).unwrap_or_default();
+    let now =
+        stored.map(|n| format!(" (now {})", docward_model::text::count(n))).unwrap_or_default();
     let draft = code::draft(
         evidence,
         &query.place,

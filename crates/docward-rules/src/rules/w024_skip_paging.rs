@@ -103,6 +103,7 @@ fn draft(evidence: &Evidence, skip: &SkipQuery, stored: Option<u64>) -> Draft {
     let of = code::of(skip.collection.as_deref());
     let what = match (skip.from_request, stored) {
         (true, Some(n)) => {
+            let n = docward_model::text::count(n);
             format!("each request skips as many of the {n} documents{of} as it asks for")
         }
         (true, None) => format!("each request skips as many documents{of} as it asks for"),
