@@ -150,7 +150,7 @@ fn of_data(
         .min_by(|a, b| a.0.total_cmp(&b.0))
         .filter(|(share, _)| *share <= cx.limit(&MAX_SHARE))?;
     let ns = &collection.namespace;
-    let said = format!("no index of {} documents", text::count(documents));
+    let said = format!("no index of the collection ({} documents)", text::count(documents));
     Some(draft(evidence, &ns.collection, fields, queries, &said).plan(
         Some("RF-20"),
         Safety::Safe,

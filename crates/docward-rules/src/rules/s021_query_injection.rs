@@ -144,6 +144,7 @@ fn draft(evidence: &Evidence, injections: &[&Injection]) -> Draft {
     let mut inputs: Vec<&str> = injections.iter().map(|i| i.input.as_str()).collect();
     inputs.dedup();
     let shown = text::list(&inputs, 3);
+    let (is, becomes) = if inputs.len() == 1 { ("is", "becomes") } else { ("are", "become") };
     let paths: Vec<&str> = injections
         .iter()
         .filter_map(|injection| match &injection.kind {
@@ -154,26 +155,26 @@ fn draft(evidence: &Evidence, injections: &[&Injection]) -> Draft {
     let (severity, what, why, todo) = match &first.kind {
         InjectionKind::Script(operator) => (
             Severity::Error,
-            format!("{shown} becomes part of the JavaScript in {operator}{of}"),
+            format!("{shown} {becomes} part of the JavaScript in {operator}{of}"),
             "whoever sends the request runs code in the database",
             format!("replace {operator} by query operators, or pass the value as a checked number"),
         ),
         InjectionKind::Json(parser) => (
             Severity::Error,
-            format!("{shown} becomes part of the query text that {parser} parses"),
+            format!("{shown} {becomes} part of the query text that {parser} parses"),
             "whoever sends the request can add conditions and operators to the query",
             "build the query from a document or with Filters, so that the value stays a value".to_owned(),
         ),
         InjectionKind::Pattern(_) => (
             Severity::Warn,
-            format!("{shown} is used as a regular expression{of} without escaping"),
+            format!("{shown} {is} used as a regular expression{of} without escaping"),
             "a request can send a pattern that matches everything or takes very long, and `(` alone ends in an error",
             "escape the value first (RegExp.escape, _.escapeRegExp, re.escape, Pattern.quote, regexp.QuoteMeta, preg_quote), or use a text index"
                 .to_owned(),
         ),
         InjectionKind::Filter => (
             Severity::Error,
-            format!("{shown} is the whole filter{of}"),
+            format!("{shown} {is} the whole filter{of}"),
             "whoever sends the request chooses the condition, with any field and any operator",
             "take the allowed fields one by one and cast each of them: {name: String(value)}".to_owned(),
         ),
@@ -187,7 +188,7 @@ fn draft(evidence: &Evidence, injections: &[&Injection]) -> Draft {
             };
             (
                 severity,
-                format!("{shown} is compared with {}{of} without a check of its type", text::list(&paths, 3)),
+                format!("{shown} {is} compared with {}{of} without a check of its type", text::list(&paths, 3)),
                 "a request can send an operator instead of a value: {\"$ne\": null} matches every document that has one",
                 "cast the value to its type, for example String(value), or wrap it: {$eq: value}".to_owned(),
             )
