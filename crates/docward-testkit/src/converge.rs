@@ -134,8 +134,7 @@ pub fn converge(servers: &Servers, docward: &Path, options: &[&str]) -> Trace {
     let script = servers.directory().join("fixes.js");
     let before = audit(servers, docward, options, Some(&script));
     let script = fs::read_to_string(&script).unwrap_or_default();
-    let mut trace =
-        Trace { proposals: in_order(proposals(&before), &script), ..Trace::default() };
+    let mut trace = Trace { proposals: in_order(proposals(&before), &script), ..Trace::default() };
     for proposal in &mut trace.proposals {
         let Some(statements) = runnable(proposal) else { continue };
         let known: BTreeMap<_, _> = changed(&statements)
@@ -201,7 +200,9 @@ fn proposals(report: &Value) -> Vec<Proposal> {
 /// Sorts proposals by their place in the script.
 fn in_order(mut proposals: Vec<Proposal>, script: &str) -> Vec<Proposal> {
     let mut ordered = Vec::new();
-    for block in script.split("\n\n// ").filter(|block| block.starts_with(|c: char| c.is_ascii_digit())) {
+    for block in
+        script.split("\n\n// ").filter(|block| block.starts_with(|c: char| c.is_ascii_digit()))
+    {
         let rule = block.split(' ').nth(1).unwrap_or_default();
         let is_it = |one: &Proposal| one.rule == rule && block.contains(&one.command);
         let at = proposals.iter().position(is_it);
@@ -231,7 +232,9 @@ fn runnable(proposal: &Proposal) -> Option<Vec<Statement>> {
 /// The collections whose documents the statements update.
 fn changed(statements: &[Statement]) -> BTreeSet<(String, String)> {
     let updates = statements.iter().filter(|one| one.call.method == "updateMany");
-    updates.filter_map(|one| Some((one.call.database.clone(), one.call.collection.clone()?))).collect()
+    updates
+        .filter_map(|one| Some((one.call.database.clone(), one.call.collection.clone()?)))
+        .collect()
 }
 
 impl Servers {

@@ -85,10 +85,9 @@ fn forms(value: &Bson) -> Vec<String> {
         Bson::Int64(n) => of_number(&n.to_string(), *n == 0 || *n == 1),
         Bson::Double(n) => of_number(&n.to_string(), false),
         Bson::Decimal128(n) => of_number(&n.to_string(), false),
-        Bson::Boolean(truth) => vec![
-            format!("truth {truth}"),
-            format!("number {}", i32::from(*truth)),
-        ],
+        Bson::Boolean(truth) => {
+            vec![format!("truth {truth}"), format!("number {}", i32::from(*truth))]
+        }
         Bson::DateTime(date) => {
             let millis = date.timestamp_millis();
             let mut all = vec![moment(millis), format!("number {millis}")];

@@ -135,9 +135,8 @@ fn number_type(profile: &Profile, field: &Field) -> BsonType {
 fn other_numbers(field: &Field, target: BsonType) -> impl Iterator<Item = BsonType> {
     let whole = |kind| matches!(kind, BsonType::Int | BsonType::Long);
     let kinds = field.types.values().into_iter().map(|(kind, _)| kind);
-    kinds.filter(move |kind| {
-        kind.is_number() && *kind != target && !(whole(*kind) && whole(target))
-    })
+    kinds
+        .filter(move |kind| kind.is_number() && *kind != target && !(whole(*kind) && whole(target)))
 }
 
 /// Counts what becomes of `n` values of an odd class.

@@ -1,8 +1,6 @@
 //! DM-09.6, DM-09.4: amounts and quantities kept as text throughout.
 
-use docward_model::{
-    BsonType, Collection, Draft, Field, Profile, Safety, Subject, TextClass,
-};
+use docward_model::{BsonType, Collection, Draft, Field, Profile, Safety, Subject, TextClass};
 
 use crate::facts::{amounts, classes, fold, names, statements, text, words};
 use crate::{Cx, declare_rule, threshold};
@@ -214,7 +212,10 @@ mod tests {
         let found = check("T013", "x20 {\"price\": \"99.00\"}\n{\"price\": \"\"}");
         assert!(found[0].todo.contains("; 1 empty string becomes null"), "{}", found[0].todo);
         let command = found[0].fix.as_ref().expect("a fix").command();
-        assert!(command.contains(r#"{$cond: [{$eq: ["$price", ""]}, null, "$price"]}"#), "{command}");
+        assert!(
+            command.contains(r#"{$cond: [{$eq: ["$price", ""]}, null, "$price"]}"#),
+            "{command}"
+        );
         let mixed = "x200 {\"price\": \"99.00\"}\n{\"price\": \"on request\"}";
         assert_eq!(check("T013", mixed)[0].fix, None);
     }

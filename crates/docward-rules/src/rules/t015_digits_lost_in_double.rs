@@ -88,7 +88,10 @@ fn twin<'a>(profile: &'a Profile, field: &Field) -> Option<&'a Field> {
     profile.fields.iter().find(|other| {
         let suffix = other.path.leaf().strip_prefix(name);
         let is_text = suffix.is_some_and(|suffix| {
-            matches!(suffix.trim_start_matches('_').to_ascii_lowercase().as_str(), "str" | "string" | "text")
+            matches!(
+                suffix.trim_start_matches('_').to_ascii_lowercase().as_str(),
+                "str" | "string" | "text"
+            )
         });
         other.parent == field.parent
             && is_text
