@@ -1,9 +1,10 @@
 //! Runs the registry over evidence.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use docward_model::{
-    Collection, CoreSource, Evidence, Finding, Need, Settings, Skipped, Workload, arrange,
+    Collection, CoreSource, Evidence, Finding, Fix, Namespace, Need, Settings, Skipped, Step,
+    Workload, arrange,
 };
 
 use crate::{
@@ -94,7 +95,19 @@ fn tell_apart(findings: &mut [Finding]) {
 
 /// Lets the remedies through the validators of their collections.
 fn make_way(evidence: &Evidence, findings: &mut [Finding]) {
-    findings.iter_mut().for_each(|finding| validators::make_way(evidence, finding));
+    let mut changing: BTreeMap<Namespace, usize> = BTreeMap::new();
+    for finding in findings.iter() {
+        let updating = finding.fix.iter().flat_map(Fix::steps).filter(|s| s.updates_documents());
+        let namespaces: BTreeSet<&Namespace> = updating.filter_map(Step::namespace).collect();
+        for namespace in namespaces {
+            *changing.entry(namespace.clone()).or_default() += 1;
+        }
+    }
+    // Where several remedies change a collection, people may apply any of them: none knows the form at the end.
+    changing.retain(|_, remedies| *remedies == 1);
+    for finding in findings {
+        validators::make_way(evidence, finding, &|namespace| changing.contains_key(namespace));
+    }
 }
 
 /// Applies one rule as if it were the only one.
