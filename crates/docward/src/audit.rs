@@ -2,7 +2,7 @@
 
 use std::{
     borrow::Cow,
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     env,
     path::{Path, PathBuf},
     time::Duration,
@@ -12,7 +12,7 @@ use anyhow::{Context, bail};
 use docward_advise::{checklist, forecasts, security_checklist};
 use docward_collect::{
     Collected, DeploymentId, Likeness, Progress as _, Request, Resume, SavedEvidence,
-    SourceRequest, collect, is_uri, read_logs, read_network_rules, read_source,
+    SourceRequest, collect, is_uri, read_logs, read_network_rules, read_source, resolve_name,
 };
 use docward_config::FailOn;
 use docward_model::{
@@ -26,7 +26,7 @@ use docward_rules::{
     facts::{arrays::Limits, house},
     judge,
 };
-use docward_uri::parse;
+use docward_uri::{parse, redact};
 
 use crate::{
     args::AuditArgs,
@@ -124,6 +124,7 @@ pub(crate) fn audit(mut args: AuditArgs, shown: Shown) -> anyhow::Result<u8> {
     problems.extend(network.problems);
     evidence.design = model;
     evidence.uris = uris;
+    look_up(&mut evidence, |name| Ok(resolve_name(name)?.hosts));
     problems.extend(bad_uris);
     if !args.code.is_empty() {
         let stop = || interrupt.stop().load(std::sync::atomic::Ordering::Relaxed);
@@ -465,6 +466,25 @@ fn request(args: &AuditArgs) -> anyhow::Result<Request> {
         max_rate: args.max_rate,
         ..reading
     })
+}
+
+/// Looks up the SRV names of clients in DNS if they can be compared with the routers of a cluster.
+fn look_up(evidence: &mut Evidence, resolve: impl Fn(&str) -> Result<Vec<String>, String>) {
+    let cluster = evidence.server.as_ref().and_then(|server| server.cluster.as_ref());
+    if cluster.is_none_or(|cluster| cluster.routers.as_ref().is_none_or(Vec::is_empty)) {
+        return;
+    }
+    let of_client = |uri: &&ClientUri| uri.srv && uri.purpose == Purpose::Client;
+    let names = evidence.uris.iter().filter(of_client).filter_map(|uri| uri.hosts.first());
+    for name in names.cloned().collect::<BTreeSet<String>>() {
+        match resolve(&name) {
+            Ok(hosts) => _ = evidence.srv_hosts.insert(name, hosts),
+            Err(why) => evidence.notes.push(format!(
+                "the routers of `{name}` are not compared with the cluster: {}",
+                redact(&why)
+            )),
+        }
+    }
 }
 
 /// Returns the connection strings of sources and clients without passwords. An invalid client
