@@ -76,7 +76,9 @@ fn sections(help: &str) -> Vec<(String, Vec<&str>)> {
     let mut all = vec![(String::new(), Vec::new())];
     let mut after_gap = true;
     for line in help.lines() {
-        let title = line.strip_suffix(':').filter(|t| t.starts_with(char::is_uppercase));
+        // A sentence may end with a colon too.
+        let is_title = |t: &&str| t.starts_with(char::is_uppercase) && t.split(' ').count() <= 3;
+        let title = line.strip_suffix(':').filter(is_title);
         let usage = line.strip_prefix("Usage: ");
         let is_rest = after_gap && !line.starts_with(' ') && all.len() > 1;
         after_gap = line.is_empty();
@@ -133,7 +135,7 @@ fn cell(text: &str) -> String {
                 let marks =
                     [("<br>", "\n"), ("<", "&lt;"), ("*", "\\*"), ("_", "\\_"), ("\n", "<br>")];
                 let plain = marks.iter().fold(piece, |text, (from, to)| text.replace(from, to));
-                out.push_str(&plain);
+                out.push_str(&linked(&plain));
             }
         }
     }
@@ -151,7 +153,8 @@ fn page(command: &str, help: &str) -> String {
         let text = lines.join("\n").trim().to_owned();
         match title.as_str() {
             _ if text.is_empty() => continue,
-            "" => out += &format!("\n{}\n", cell(&text).replace("<br>", "\n")),
+            "" if text.starts_with("Exit codes: ") => out += &exit_codes(&text),
+            "" => out += &format!("\n{}\n", prose(&lines)),
             "Usage" => {
                 let usage: Vec<&str> = lines.iter().map(|line| line.trim()).collect();
                 out += &format!("\n```text\n{}\n```\n", usage.join("\n").trim());
@@ -166,6 +169,22 @@ fn page(command: &str, help: &str) -> String {
         }
     }
     out
+}
+
+/// Running text; lines with an indentation are code.
+fn prose(lines: &[&str]) -> String {
+    let mut out = String::new();
+    let mut is_code = false;
+    for line in lines {
+        if line.starts_with("  ") != is_code {
+            is_code = !is_code;
+            out += if is_code { "\n```text\n" } else { "```\n\n" };
+        }
+        out += &if is_code { line.trim().to_owned() } else { cell(line) };
+        out.push('\n');
+    }
+    out += if is_code { "```" } else { "" };
+    out.trim().to_owned()
 }
 
 fn guide_title(guide: &str) -> String {
@@ -192,20 +211,51 @@ fn table(title: &str, lines: &[&str]) -> String {
     out
 }
 
+/// `Exit codes: 0 done, 1 findings, 2 problems.` as a table.
+fn exit_codes(text: &str) -> String {
+    let mut out = "\n## Exit codes\n\n| code | meaning |\n|---|---|\n".to_owned();
+    let mut rest = text.trim_start_matches("Exit codes: ").trim_end_matches('.').to_owned();
+    for code in 0.. {
+        let after = rest.find(&format!(", {} ", code + 1));
+        let meaning =
+            rest[..after.unwrap_or(rest.len())].trim_start_matches(|c: char| c.is_ascii_digit());
+        out += &format!("| {code} | {} |\n", cell(meaning.trim()));
+        let Some(after) = after else { break };
+        rest = rest[after + 2..].to_owned();
+    }
+    out
+}
+
+/// The text with links to the pages that it names.
+fn linked(text: &str) -> String {
+    let mut parts = text.split("docs/");
+    let mut out = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        match part.split_once(".md").filter(|(name, _)| !name.contains([' ', '/'])) {
+            Some((name, rest)) => {
+                out += &format!("[{}](../{name}.md){rest}", guide_title(&format!("{name}.md")))
+            }
+            None => out += &format!("docs/{part}"),
+        }
+    }
+    out
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     const LONG: &str = "Does it\n\nUsage: docward x [OPTIONS]\n       docward x <COMMAND>\n\nOptions:\n      --how <A|B>\n          \
                         In `a_b` or <c>\n\n          [default: a]\n\nReading:\n  -n N  How many\n\nExamples:\n  docward x   it\n\n\
-                        Last words.\n";
+                        Last words, see docs/json.md.\n\nExit codes: 0 done, or not, 1 findings, 2 problems.\n";
 
     #[test]
     fn help_becomes_a_page() {
         let expect = "# docward x\n\nDoes it\n\n```text\ndocward x [OPTIONS]\ndocward x <COMMAND>\n```\n\n## Options\n\n\
                       | option | meaning |\n|---|---|\n| `--how <A\\|B>` | In `a_b` or &lt;c><br>[default: a] |\n\n\
                       ## Reading\n\n| option | meaning |\n|---|---|\n| `-n N` | How many |\n\n\
-                      ## Examples\n\n```text\ndocward x   it\n```\n\nLast words.\n";
+                      ## Examples\n\n```text\ndocward x   it\n```\n\nLast words, see [JSON](../json.md).\n\n## Exit codes\n\n| code | meaning |\n|---|---|\n\
+                      | 0 | done, or not |\n| 1 | findings |\n| 2 | problems |\n";
         assert_eq!(page("x", LONG), format!("{MARK}{expect}"));
     }
 }

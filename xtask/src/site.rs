@@ -1,7 +1,7 @@
 //! The site: its table of contents, and the build with mdBook.
 //!
-//! Pages link to files as they lie in the repository, so that links work there too. The build copies the pages and
-//! every file they link to into one folder, with `docs/` at the top, and lets mdBook make pages of it.
+//! Pages link to files at their place in the repository, so that links work there too. The build copies the pages, and
+//! the files they link to, into one folder with `docs/` at the top. mdBook reads that folder.
 
 use std::{
     collections::{BTreeMap, BTreeSet},

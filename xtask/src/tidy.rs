@@ -142,12 +142,18 @@ fn fresh(faults: &mut Vec<String>) -> Result<()> {
     for name in drawn(&root().join("docs")).difference(&drawn(&fresh)) {
         faults.push(format!("docs/pictures/{name} belongs to no page: cargo xtask docs"));
     }
-    fs::remove_dir_all(&fresh)?;
     outcome?;
-    let pages: BTreeSet<String> = codegen::rule_modules()?
-        .iter()
-        .map(|m| m.split('_').next().unwrap_or_default().to_uppercase())
-        .collect();
+    let codes = codegen::rule_modules()?;
+    let codes = codes.iter().map(|m| m.split('_').next().unwrap_or_default().to_uppercase());
+    // A family has a page too.
+    let pages: BTreeSet<String> = codes.flat_map(|code| [code[..1].to_owned(), code]).collect();
+    for entry in fs::read_dir(root().join("docs/commands"))? {
+        let name = entry?.file_name();
+        if !fresh.join("commands").join(&name).exists() {
+            faults.push(format!("docs/commands/{} belongs to no command", name.display()));
+        }
+    }
+    fs::remove_dir_all(&fresh)?;
     for entry in fs::read_dir(root().join("docs/rules"))? {
         let name = entry?.file_name().to_string_lossy().into_owned();
         let stem = name.trim_end_matches(".md");

@@ -230,7 +230,7 @@ struct Looked {
 
 fn look(file: &File) -> Result<Looked, String> {
     let text = read(file)?;
-    let matters = source::may_matter(&text);
+    let matters = source::may_matter(&text) || file.name.ends_with(".mongodb");
     let known = match matters {
         true => source::survey(&file.name, &String::from_utf8_lossy(&text), file.kind),
         false => Known::default(),

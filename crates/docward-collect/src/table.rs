@@ -221,6 +221,7 @@ impl Table {
             workload: None,
             network: None,
             uris: Vec::new(),
+            srv_hosts: BTreeMap::new(),
             code: None,
             design: None,
         }

@@ -27,21 +27,45 @@ impl ClientUri {
     }
 
     /// Returns whether the client is a development set-up: it is defined in code or settings, and
-    /// its hosts are this machine or containers next to it (host names without dots).
+    /// its hosts are this machine or containers next to it.
     pub fn is_for_development(&self) -> bool {
-        let is_local = |host: &String| {
-            let name = host.rsplit_once(':').map_or(host.as_str(), |(name, _)| name);
-            let name = name.trim_matches(['[', ']']).to_ascii_lowercase();
-            name.starts_with("127.")
-                || matches!(name.as_str(), "localhost" | "::1" | "0.0.0.0")
-                || name.ends_with(".internal")
-                || name.ends_with(".local")
-                || name.ends_with(".localhost")
-                || (!name.contains('.') && name != crate::client_uri::HOLE)
-        };
         self.site.is_some()
             && !self.srv
             && !self.hosts.is_empty()
-            && self.hosts.iter().all(is_local)
+            && self.hosts.iter().all(|host| is_development_host(host))
+    }
+}
+
+/// Returns whether a host is this machine or a container next to it: `localhost`, `127.0.0.1`,
+/// `host.docker.internal`, `mongo.local`, `mongo`. A name such as `prod-mongo` is a server.
+pub fn is_development_host(host: &str) -> bool {
+    let name = host.rsplit_once(':').map_or(host, |(name, _)| name);
+    let name = name.trim_matches(['[', ']']).to_ascii_lowercase();
+    let is_container = || {
+        name != crate::client_uri::HOLE
+            && !name.contains('.')
+            && !name.split(['-', '_']).any(|word| matches!(word, "prod" | "production" | "live"))
+    };
+    let is_on_this_network = || name.strip_suffix(".local").is_some_and(|name| !name.contains('.'));
+    name.starts_with("127.")
+        || matches!(name.as_str(), "localhost" | "::1" | "0.0.0.0")
+        || name.ends_with(".localhost")
+        || matches!(name.as_str(), "host.docker.internal" | "host.containers.internal")
+        || is_on_this_network()
+        || is_container()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_development_host;
+
+    #[test]
+    fn names_of_servers_are_not_development() {
+        for host in ["localhost:27017", "127.0.0.1", "[::1]:27017", "mongo", "db.local", "mongo1:1"] {
+            assert!(is_development_host(host), "{host}");
+        }
+        for host in ["prod-mongo", "prod-db.internal", "db.corp.local", "m-0.m.svc.cluster.local"] {
+            assert!(!is_development_host(host), "{host}");
+        }
     }
 }

@@ -1,6 +1,7 @@
 //! Facts about source code that uses MongoDB. Clients are stored as [`crate::ClientUri`]s in the
 //! evidence; this module has all other facts.
 
+mod indexes;
 mod injections;
 mod promises;
 mod queries;
@@ -11,10 +12,12 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::{BsonType, Location};
 
+pub use indexes::{CodeIndex, CodeIndexes, FieldQuery};
 pub use injections::{Injection, InjectionKind, Injections, InputGuard};
 pub use promises::{LostPromise, Promiser};
 pub use queries::{
-    FilterKind, ListQuery, ListSource, LoopQuery, NextNumber, NumberBasis, Queries, SkipQuery,
+    FilterField, FilterKind, ListQuery, ListSource, LoopQuery, NextNumber, NumberBasis, Queries,
+    SkipQuery,
 };
 
 /// Facts from source code and settings.
@@ -99,6 +102,8 @@ pub struct Code {
     pub queries: Queries,
     /// Queries that are built from requests.
     pub injections: Injections,
+    /// Indexes that code declares.
+    pub indexes: CodeIndexes,
     /// Calls whose result nothing waits for.
     pub lost_promises: Vec<LostPromise>,
     /// Whether the program handles promises that fail and that nothing waits for.
@@ -734,6 +739,7 @@ impl Code {
             mentions,
             queries,
             injections,
+            indexes,
             lost_promises,
             hears_rejections,
         } = other;
@@ -779,6 +785,7 @@ impl Code {
         self.mentions = self.mentions.take().or(mentions);
         self.queries.absorb(queries);
         self.injections.absorb(injections);
+        self.indexes.absorb(indexes);
         self.lost_promises.extend(lost_promises);
         self.hears_rejections |= hears_rejections;
     }

@@ -1,6 +1,8 @@
 //! The evidence that rules receive: the catalogue, one profile per collection, and the links
 //! between collections.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 
 use crate::{
@@ -39,6 +41,9 @@ pub struct Evidence {
     /// Connection strings of the sources and of clients, without passwords.
     #[serde(skip)]
     pub uris: Vec<ClientUri>,
+    /// Hosts that DNS gives for the names of `mongodb+srv://` strings, with their ports, by name.
+    #[serde(skip)]
+    pub srv_hosts: BTreeMap<String, Vec<String>>,
     /// Facts from source code, if source code was given.
     #[serde(skip)]
     pub code: Option<Code>,

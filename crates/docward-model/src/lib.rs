@@ -42,6 +42,7 @@ mod workload;
 
 pub use bson_type::{BsonType, TypeCounts};
 pub use checked::{Checked, CheckedBreach, CheckedId};
+pub use client_options::is_development_host;
 pub use client_uri::{
     ClientOption, ClientSite, ClientUri, Driver, NoteKind, OptionValue, Password, Purpose,
     UriChange, UriNote, UriPlaces,
@@ -70,7 +71,7 @@ pub use password::Strength;
 pub use profile::{
     ArrayProfile, Blob, BlobKind, CaseCollision, Discriminator, Distinct, Distribution,
     DynamicKeys, Field, FieldShape, IdOrder, KeyForm, LargeDocument, NumberProfile, Profile,
-    SampledDocument, SampledValue, Shape, TextClass, TextProfile,
+    SampledDocument, SampledValue, Shape, TextClass, TextForms, TextProfile,
 };
 pub use remedy::{
     Action, Conversion, EpochUnit, FieldChange, Fix, GrantedRole, Look, NewIndex, Rename, Safety,

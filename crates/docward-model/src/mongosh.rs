@@ -144,7 +144,28 @@ fn enforcement(level: ValidationLevel, action: ValidationAction) -> String {
     format!("validationLevel: {}, validationAction: {}", quote(level.name()), quote(action.name()))
 }
 
+/// Returns one statement for fields of one depth, because MongoDB refuses to rename a field and its object
+/// together, and one for each object in an array, which `$rename` does not reach.
 fn rename(namespace: &Namespace, renames: &[Rename], only_where_free: bool) -> String {
+    let depth = |one: &Rename| one.from.as_str().matches('.').count();
+    let is_alike = |one: &Rename, other: &Rename| match (one.from.in_array(), other.from.in_array()) {
+        (false, false) => depth(one) == depth(other),
+        (true, true) => object(&one.from) == object(&other.from),
+        _ => false,
+    };
+    let statements = renames.chunk_by(is_alike).map(|group| match group[0].from.in_array() {
+        true => rename_in_array(namespace, group),
+        false => rename_directly(namespace, group, only_where_free),
+    });
+    statements.collect::<Vec<_>>().join("; ")
+}
+
+/// The path of the object that has a field.
+fn object(path: &FieldPath) -> &str {
+    path.as_str().rsplit_once('.').map_or("", |(object, _)| object)
+}
+
+fn rename_directly(namespace: &Namespace, renames: &[Rename], only_where_free: bool) -> String {
     let each = |write: &dyn Fn(&Rename) -> String| -> String {
         renames.iter().map(write).collect::<Vec<_>>().join(", ")
     };
@@ -156,6 +177,34 @@ fn rename(namespace: &Namespace, renames: &[Rename], only_where_free: bool) -> S
         false => String::new(),
     };
     update_many(namespace, &format!("{{{filter}}}"), &format!("{{$rename: {{{to_new}}}}}"))
+}
+
+/// Builds the objects of an array again, with other names for some fields.
+fn rename_in_array(namespace: &Namespace, renames: &[Rename]) -> String {
+    let around = FieldPath::new(object(&renames[0].from));
+    let parts = parts(&around);
+    let (names, target) = leading_names(&parts);
+    let cases: Vec<String> = renames
+        .iter()
+        .map(|one| {
+            let (from, to) = (quote(one.from.leaf()), quote(one.to.leaf()));
+            format!("{{case: {{$eq: [\"$$f.k\", {from}]}}, then: {to}}}")
+        })
+        .collect();
+    let cases = cases.join(", ");
+    let new = |old: &str| {
+        format!(
+            "{{$cond: [{{$eq: [{{$type: {old}}}, \"object\"]}}, {{$arrayToObject: {{$map: {{input: {{$objectToArray: {old}}}, as: \"f\", in: {{k: {{$switch: {{branches: [{cases}], default: \"$$f.k\"}}}}, v: \"$$f.v\"}}}}}}}}, {old}]}}"
+        )
+    };
+    let value = within(&parts[names..], &format!("${target}"), 0, &new);
+    let has: Vec<String> =
+        renames.iter().map(|one| format!("{{{}: {{$exists: true}}}}", name(&one.from))).collect();
+    update_many(
+        namespace,
+        &format!("{{$or: [{}]}}", has.join(", ")),
+        &format!("[{{$set: {{{}: {value}}}}}]", quoted_key(&target)),
+    )
 }
 
 /// Returns a path as a key.
@@ -199,16 +248,14 @@ fn convert(
     conversion: &Conversion,
 ) -> String {
     let parts = parts(path);
-    let names = parts.iter().take_while(|part| matches!(part, Part::Name(_))).count();
-    let target: Vec<&str> = parts[..names]
-        .iter()
-        .filter_map(|part| if let Part::Name(name) = part { Some(*name) } else { None })
-        .collect();
-    let target = target.join(".");
+    let (names, target) = leading_names(&parts);
     let kinds: Vec<String> = from.iter().map(|kind| quote(kind.name())).collect();
     let kinds = kinds.join(", ");
-    let new = |old: &str| converted(conversion, to, from, old);
-    let value = within(&parts[names..], &format!("${target}"), 0, &kinds, &new);
+    let new = |old: &str| {
+        let new = converted(conversion, to, from, old);
+        format!("{{$cond: [{{$in: [{{$type: {old}}}, [{kinds}]]}}, {new}, {old}]}}")
+    };
+    let value = within(&parts[names..], &format!("${target}"), 0, &new);
     let filter = if from.len() == 1 { kinds } else { format!("[{kinds}]") };
     update_many(
         namespace,
@@ -217,29 +264,32 @@ fn convert(
     )
 }
 
+/// The names before the first array: how many, and the path of them.
+fn leading_names(parts: &[Part<'_>]) -> (usize, String) {
+    let names: Vec<&str> = parts
+        .iter()
+        .map_while(|part| if let Part::Name(name) = part { Some(*name) } else { None })
+        .collect();
+    (names.len(), names.join("."))
+}
+
 /// Returns the new value of a path and of the objects around it.
-fn within(
-    parts: &[Part<'_>],
-    at: &str,
-    depth: usize,
-    kinds: &str,
-    new: &dyn Fn(&str) -> String,
-) -> String {
+fn within(parts: &[Part<'_>], at: &str, depth: usize, new: &dyn Fn(&str) -> String) -> String {
     let old = quote(at);
     match parts {
-        [] => format!("{{$cond: [{{$in: [{{$type: {old}}}, [{kinds}]]}}, {}, {old}]}}", new(&old)),
+        [] => new(&old),
         // An absent array must stay absent, so the mapping is guarded.
         [Part::Elements, rest @ ..] => {
             let item = format!("$$e{depth}");
             format!(
                 "{{$cond: [{{$isArray: {old}}}, {{$map: {{input: {old}, as: \"e{depth}\", in: {}}}}}, {old}]}}",
-                within(rest, &item, depth + 1, kinds, new)
+                within(rest, &item, depth + 1, new)
             )
         }
         [Part::Name(part), rest @ ..] => format!(
             "{{$cond: [{{$eq: [{{$type: {old}}}, \"object\"]}}, {{$mergeObjects: [{old}, {{{}: {}}}]}}, {old}]}}",
             quoted_key(part),
-            within(rest, &format!("{at}.{part}"), depth, kinds, new)
+            within(rest, &format!("{at}.{part}"), depth, new)
         ),
     }
 }
@@ -484,6 +534,35 @@ mod tests {
         );
         // As a plain key, this name would set the prototype.
         assert!(step(vec![rename("__proto__", "b")], false).contains(r#"["__proto__"]: "b""#));
+    }
+
+    #[test]
+    fn renames_reach_into_arrays_and_begin_at_the_deepest_name() {
+        let rename =
+            |from: &str, to: &str| Rename { from: FieldPath::new(from), to: FieldPath::new(to) };
+        let text = statement(&Step::RenameFields {
+            namespace: order(),
+            renames: vec![
+                rename("items[].unit_price", "items[].unitPrice"),
+                rename("items[].tax_rate", "items[].taxRate"),
+                rename("ship_to.post_code", "ship_to.postCode"),
+                rename("ship_to", "shipTo"),
+            ],
+            only_where_free: false,
+        });
+        let cases = r#"[{case: {$eq: ["$$f.k", "unit_price"]}, then: "unitPrice"}, {case: {$eq: ["$$f.k", "tax_rate"]}, then: "taxRate"}]"#;
+        let object = format!(
+            r#"{{$cond: [{{$eq: [{{$type: "$$e0"}}, "object"]}}, {{$arrayToObject: {{$map: {{input: {{$objectToArray: "$$e0"}}, as: "f", in: {{k: {{$switch: {{branches: {cases}, default: "$$f.k"}}}}, v: "$$f.v"}}}}}}}}, "$$e0"]}}"#
+        );
+        let items = format!(
+            r#"{OWN}.updateMany({{$or: [{{"items.unit_price": {{$exists: true}}}}, {{"items.tax_rate": {{$exists: true}}}}]}}, [{{$set: {{"items": {{$cond: [{{$isArray: "$items"}}, {{$map: {{input: "$items", as: "e0", in: {object}}}}}, "$items"]}}}}}}])"#
+        );
+        assert_eq!(
+            text,
+            format!(
+                r#"{items}; {OWN}.updateMany({{}}, {{$rename: {{"ship_to.post_code": "ship_to.postCode"}}}}); {OWN}.updateMany({{}}, {{$rename: {{"ship_to": "shipTo"}}}})"#
+            )
+        );
     }
 
     #[test]

@@ -205,6 +205,25 @@ pub struct TextProfile {
     pub case_collisions: Option<CaseCollision>,
     /// Bytes before and after compressing a few long strings; `None` if there were none.
     pub compression: Option<(u64, u64)>,
+    /// Strings that stand for a missing value: `N/A`, `null`, `\N`.
+    #[serde(default)]
+    pub placeholders: u64,
+    /// The forms of some of the different strings.
+    #[serde(default)]
+    pub forms: TextForms,
+}
+
+/// The forms of some of the different strings of a field, chosen by their hashes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TextForms {
+    /// Strings examined.
+    pub examined: u64,
+    /// Amounts with a currency: `$8.09M`, `1,234.50 €`.
+    pub money: u64,
+    /// Short items with separators between them: `a, b, c`.
+    pub lists: u64,
+    /// Objects and arrays in JSON.
+    pub json: u64,
 }
 
 impl TextProfile {

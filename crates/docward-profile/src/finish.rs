@@ -536,6 +536,8 @@ impl Finisher {
             lengths,
             case_collisions: stats.cases.as_ref().map(|c| c.finish()),
             compression: (raw > 0).then_some((raw, packed)),
+            placeholders: stats.placeholders,
+            forms: stats.forms.as_ref().map(|forms| forms.finish()).unwrap_or_default(),
         })
     }
 

@@ -8,6 +8,7 @@ mod between;
 mod blocks;
 mod families;
 mod finish;
+mod forms;
 mod growth;
 mod hash;
 mod histogram;

@@ -15,7 +15,7 @@ use docward_model::{BlobKind, BsonType, TextClass};
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    hash,
+    forms, hash,
     histogram::Histogram,
     joins::Joins,
     rows::{Leaf, Row, Rows},
@@ -319,6 +319,8 @@ impl Profiler {
             self.scratch.shape = shape;
         }
         if fields > 0 {
+            // The own `_id` is a name and not one of the keys that are data.
+            let own_id = u32::from(object == ROOT && self.tree.has_own_id());
             // The depth of values in this object; the root's fields have depth 0 (ALG-1).
             let up = &mut self.tree.nodes[object as usize];
             up.most_fields = up.most_fields.max(fields);
@@ -328,7 +330,7 @@ impl Profiler {
             if up.any != NONE
                 && let Some(keys) = &mut up.keys
             {
-                keys.per_object.add(u64::from(fields));
+                keys.per_object.add(u64::from(fields.saturating_sub(own_id)));
             }
         }
         if self.scratch.refs.len() > refs_before {
@@ -735,7 +737,8 @@ fn text(
     let class = text::classify_at(bytes, from, n, scan.at_sign);
     place.stats.count_text(class, n);
     match class {
-        TextClass::Other | TextClass::Empty => {}
+        TextClass::Other => place.stats.placeholders += u64::from(forms::is_placeholder(s)),
+        TextClass::Empty => {}
         TextClass::EncodedFile => {
             let (kind, from) = text::encoded_file(s).unwrap_or((BlobKind::Unknown, 0));
             let blobs = place.stats.blobs.get_or_insert_with(Box::default);
@@ -778,6 +781,9 @@ fn scalar(
                 place.stats.widen();
             }
             place.stats.remember(value_hash, bytes, || shorten(text()));
+            if tag == 0x02 {
+                place.stats.forms.get_or_insert_with(Box::default).add(value_hash, &text);
+            }
         }
         if (place.id_like || tag == 0x07) && !place.is_own_id {
             scratch.refs.push((node, value_hash));

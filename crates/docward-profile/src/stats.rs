@@ -4,7 +4,7 @@ use docward_model::{BlobKind, BsonType, Distribution, TextClass};
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    histogram::Histogram, sketch::Sketch, tally::Tally, text, tree::SAMPLE_IDS,
+    forms::Forms, histogram::Histogram, sketch::Sketch, tally::Tally, text, tree::SAMPLE_IDS,
     values::OBJECT_ID_DIGITS,
 };
 
@@ -39,6 +39,10 @@ pub(crate) struct Stats {
     pub(crate) bytes: u64,
     /// Spellings by lower-case hash; id-like fields only.
     pub(crate) cases: Option<Box<Cases>>,
+    /// Strings that stand for a missing value.
+    pub(crate) placeholders: u64,
+    /// Forms of different strings.
+    pub(crate) forms: Option<Box<Forms>>,
     /// Arrays.
     pub(crate) arrays: Option<Box<Arrays>>,
     /// Binaries and encoded files.
@@ -186,6 +190,8 @@ impl Stats {
             doubles: Doubles::default(),
             bytes: 0,
             cases: None,
+            placeholders: 0,
+            forms: None,
             arrays: None,
             blobs: None,
             values: Some(Vec::new()),
@@ -281,6 +287,9 @@ impl Stats {
     fn shrink_values(&mut self, values: usize) {
         self.most_values = self.most_values.min(values as u8);
         let most = self.most_cases();
+        if let Some(forms) = &mut self.forms {
+            forms.shrink(self.sketch.k() as usize);
+        }
         if let Some(cases) = &mut self.cases {
             cases.trim(most);
             cases.groups.shrink_to(most);
@@ -342,6 +351,11 @@ impl Stats {
         self.doubles.merge(&other.doubles);
         let most = self.most_cases();
         merge_box(&mut self.cases, other.cases, |a, b| a.merge(*b, most));
+        self.placeholders += other.placeholders;
+        merge_box(&mut self.forms, other.forms, |a, b| a.merge(*b));
+        if let Some(forms) = &mut self.forms {
+            forms.shrink(self.sketch.k() as usize);
+        }
         merge_box(&mut self.arrays, other.arrays, |a, b| {
             a.lengths.merge(&b.lengths);
             a.bytes.merge(&b.bytes);

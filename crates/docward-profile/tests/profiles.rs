@@ -290,6 +290,49 @@ fn pt_ref_1_dm_09_6_ids_written_as_text_are_found_among_very_many() {
     assert!(order.needs_conversion && order.contained > 0.99, "{order:?}");
 }
 
+/// One parent of 9,000 has 40 children, and a sample of the parents does not contain it.
+#[test]
+fn er_f_6_the_parent_with_the_most_children_is_counted() {
+    for by_name in [true, false] {
+        let id = |i: i32| {
+            let mut bytes = [7u8; 12];
+            bytes[..4].copy_from_slice(&(1_700_000_000 + i).to_be_bytes());
+            if by_name { Bson::Int32(i) } else { Bson::ObjectId(ObjectId::from_bytes(bytes)) }
+        };
+        let path = if by_name { "orderId" } else { "order" };
+        let orders: Vec<_> = (0..9_000).map(|i| doc! { "_id": id(i) }).collect();
+        let details: Vec<_> = (0..18_000)
+            .map(|i| i % 9_000)
+            .chain(std::iter::repeat_n(4_321, 38))
+            .enumerate()
+            .map(|(at, of)| doc! { "_id": at as i32, path: id(of) })
+            .collect();
+        let collections = vec![
+            (Namespace::new("db", "order"), profiled(&orders).links),
+            (Namespace::new("db", "detail"), profiled(&details).links),
+        ];
+        let (references, _) = relate(&collections, &[]);
+        let found = references.iter().find(|r| r.path.as_str() == path).expect("a reference");
+        let children = &found.children_per_parent;
+        assert_eq!((children.max, children.p50()), (40, 2), "{path}");
+        assert_eq!((children.count, found.parents), (9_000, 9_000.0), "{path}");
+    }
+}
+
+/// Keys are counted without the documents' own `_id`.
+#[test]
+fn dm_04_5_the_own_id_is_not_one_of_the_keys_that_are_data() {
+    let stats: Vec<_> = (0..20)
+        .map(|i| {
+            let mut days = doc! { "_id": i };
+            days.extend((0..280).map(|n| (format!("2024-{:02}-{:02}", n / 28 + 1, n % 28 + 1), Bson::Int32(n))));
+            days
+        })
+        .collect();
+    let dynamic = profiled(&stats).profile.dynamic.expect("keys that are data");
+    assert_eq!(dynamic.per_object.max, 280);
+}
+
 #[test]
 fn pt_ref_1_references_and_copies_are_found_across_collections() {
     let oid = |i: u32| {

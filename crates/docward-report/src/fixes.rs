@@ -47,7 +47,8 @@ pub fn fix_script(report: &Report) -> String {
         out.push_str(
             "//\n// Some statements first set validationAction to \"warn\", because the validator \
              requires the old form.\n\
-             // Describe the new form in the validator afterwards, and set validationAction to \"error\" again.\n",
+             // Most set the new form at their end. After the others, describe it in the validator, and set\n\
+             // validationAction to \"error\" again.\n",
         );
     }
     out.push_str(HEAD);

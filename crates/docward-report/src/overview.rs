@@ -65,6 +65,9 @@ pub(crate) fn statistics(report: &Report, options: &TerminalOptions) -> String {
     out
 }
 
+/// A password in a command line, as reports show it.
+const MASKED: &str = ":*****@";
+
 struct Overview<'a> {
     report: &'a Report,
     options: &'a TerminalOptions,
@@ -168,7 +171,10 @@ impl Overview<'_> {
 
     /// Text on at most this many lines; the rest is cut off.
     fn folded(&self, text: &str, most: usize) -> Vec<String> {
-        let width = self.width().saturating_sub(2).max(20);
+        self.folded_to(text, self.width().saturating_sub(2).max(20), most)
+    }
+
+    fn folded_to(&self, text: &str, width: usize, most: usize) -> Vec<String> {
         let wrapped = crate::text::wrap(text, width, 0, 0);
         let mut lines: Vec<String> = wrapped.lines().map(str::to_owned).collect();
         if lines.len() > most {
@@ -195,8 +201,13 @@ impl Overview<'_> {
             let limit = limit_day(self.report, rule.first);
             let limit = limit.map_or_else(String::new, |limit| format!(" ({limit})"));
             let text = format!("{times}{place}{limit}: {what}");
-            let text = cut(&text, self.width().saturating_sub(used).max(20));
-            lines.push(format!("  {} {code} {text}", at + 1));
+            let text = self.folded_to(&text, self.width().saturating_sub(used).max(20), 2);
+            for (row, text) in text.into_iter().enumerate() {
+                lines.push(match row {
+                    0 => format!("  {} {code} {text}", at + 1),
+                    _ => format!("{:used$}{text}", ""),
+                });
+            }
         }
         lines
     }
@@ -268,7 +279,8 @@ impl Overview<'_> {
         lines
     }
 
-    /// The command of the user, to be repeated.
+    /// The command of the user, to be repeated. A connection string whose password is masked cannot be
+    /// repeated, so the variable with the connection string takes its place.
     fn command(&self) -> String {
         let run = self.report.run.as_ref().map(|run| run.command.as_str());
         run.map_or_else(|| "docward audit …".to_owned(), without_output_options)
@@ -299,7 +311,7 @@ fn without_output_options(command: &str) -> String {
             is_value = option == word;
             continue;
         }
-        kept.push(word);
+        kept.push(if word.contains(MASKED) { "\"$MONGODB_URI\"" } else { word });
     }
     kept.join(" ")
 }

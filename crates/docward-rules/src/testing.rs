@@ -37,6 +37,17 @@ pub fn check(code: &str, body: &str) -> Vec<Finding> {
     check_with(code, "", body)
 }
 
+/// Findings of one rule on an example that only `--select pedantic` shows.
+pub fn check_pedantic(code: &str, body: &str) -> Vec<Finding> {
+    let rule = RULES.iter().find(|r| r.meta.code == code).expect("the rule exists");
+    let mut example = Example::new(code, "", body);
+    example.settings.pedantic = true;
+    let mut outcome = Outcome::default();
+    engine::run(rule, &example.evidence, &example.settings, &mut outcome);
+    outcome.findings.retain(|finding| finding.data.get("pedantic").is_some());
+    outcome.findings
+}
+
 /// Findings of one rule on an example, as a whole run tells them.
 pub fn judged(code: &str, body: &str) -> Vec<Finding> {
     let example = Example::new(code, "", body);
@@ -164,7 +175,14 @@ impl Example {
             None => body,
         };
         match body.strip_prefix("source ").and_then(|rest| rest.split_once('\n')) {
-            Some(_) => example.read_sources(body),
+            // Documents may follow, behind a line that ends the source code.
+            Some(_) => match body.split_once("\n...\n") {
+                Some((sources, data)) => {
+                    example.read_sources(sources);
+                    example.read(data, namespace);
+                }
+                None => example.read_sources(body),
+            },
             None => example.read(body, namespace),
         }
         example

@@ -33,7 +33,7 @@ pub(super) struct Input {
 
 const MAX_STEPS: u32 = 7;
 /// Methods whose first argument is a filter.
-const FILTERED: [&str; 25] = [
+pub(super) const FILTERED: [&str; 25] = [
     "find",
     "findOne",
     "findOneAndUpdate",
@@ -123,13 +123,11 @@ const CHECKS: [&str; 19] = [
     "cast",
     "safe",
 ];
-/// Libraries that remove operators from requests.
-const SANITIZERS: [&str; 7] = [
+/// Libraries that remove operators from all requests.
+const SANITIZERS: [&str; 5] = [
     "express-mongo-sanitize",
-    "mongo-sanitize",
-    "mongodb-sanitize",
     "koa-mongo-sanitize",
-    "mongo-query-sanitize",
+    "mongo-express-sanitize",
     "@exortek/fastify-mongo-sanitize",
     "content-filter",
 ];
@@ -164,7 +162,7 @@ impl<'u, 't> Scan<'u, 't> {
         for import in &unit.imports {
             self.out.code.injections.guards.extend(guard(&import.module));
         }
-        if self.text.contains("sanitizeFilter") {
+        if self.text.contains("sanitizeFilter") || self.sanitizes_all() {
             self.out.code.injections.guards.insert(InputGuard::Sanitizer);
         }
         let mut found = Vec::new();
@@ -179,6 +177,27 @@ impl<'u, 't> Scan<'u, 't> {
             seen.insert((at.line, at.column, injection.input.clone()))
         });
         self.out.code.injections.found.extend(found);
+    }
+
+    /// Whether a middleware gives whole requests to a function that removes operators.
+    fn sanitizes_all(&self) -> bool {
+        let unit = self.values.unit;
+        let mut found = false;
+        unit.each(|scope, expr| {
+            let Some(call) = expr.call() else { return };
+            let is_whole = |arg: &Expr<'t>| {
+                matches!(&arg.kind, Kind::Member(of, "body" | "query") if matches!(of.kind, Kind::Name("req" | "request")))
+            };
+            let name = call.method().unwrap_or_default().to_ascii_lowercase();
+            let is_middleware = unit.function(scope).is_some_and(|(_, function)| {
+                function.parameters.iter().any(|(name, _)| *name == "next")
+                    && function.passed_to.as_deref().is_none_or(|to| to.ends_with(".use"))
+            });
+            found |= is_middleware
+                && name.contains("sanit")
+                && call.args.iter().any(|arg| is_whole(&arg.value));
+        });
+        found
     }
 
     /// Operators that hold JavaScript or a pattern, wherever their document goes.
@@ -283,7 +302,7 @@ impl<'u, 't> Scan<'u, 't> {
     }
 
     /// The collection that a call is about, and whether bindings prove that it is one of MongoDB.
-    fn target_of(
+    pub(super) fn target_of(
         &self,
         expr: &'u Expr<'t>,
         call: &'u Call<'t>,

@@ -23,6 +23,7 @@ mod field_values;
 mod file_role;
 mod handlers;
 mod import_graph;
+mod indexes;
 mod injections;
 mod ir;
 mod language;
@@ -219,6 +220,7 @@ pub fn may_matter(text: &[u8]) -> bool {
             b"bson.",
             // Scripts that make accounts.
             b"getSiblingDB",
+            b"shardCollection",
             b"\"bson",
             // Tags of Go.
             b"bson:\"",
@@ -289,6 +291,7 @@ pub fn scan(
             scan.queries();
             scan.injections();
             scan.promises();
+            scan.indexes();
             scan.field_values();
             scan.contacts();
             scan.names();

@@ -6,9 +6,21 @@ use docward_model::OptionValue;
 
 use super::{
     dialect::Duration,
-    ir::{Call, Expr, Kind, ScopeId, ScopeKind, StatementKind},
+    ir::{Call, Expr, Kind, ScopeId, ScopeKind, Statement, StatementKind},
     values::Values,
 };
+
+/// Options that ask for a check of certificates, and the option that switches it off.
+const CHECKS: [(&str, &str); 8] = [
+    ("sslValidate", "tlsAllowInvalidCertificates"),
+    ("rejectUnauthorized", "tlsAllowInvalidCertificates"),
+    ("ssl_cert_reqs", "tlsAllowInvalidCertificates"),
+    ("tls_cert_reqs", "tlsAllowInvalidCertificates"),
+    ("sslVerifyCertificate", "tlsAllowInvalidCertificates"),
+    ("checkServerIdentity", "tlsAllowInvalidHostnames"),
+    ("ssl_match_hostname", "tlsAllowInvalidHostnames"),
+    ("tls_match_hostname", "tlsAllowInvalidHostnames"),
+];
 
 /// An option with its place.
 pub(crate) struct CodeOption {
@@ -29,6 +41,15 @@ impl<'u, 't> Values<'u, 't> {
         at: usize,
         scope: ScopeId,
     ) -> Option<CodeOption> {
+        if let Some((_, name)) = CHECKS.iter().find(|(check, _)| *check == written) {
+            return self.checks_off(value, scope).then(|| CodeOption {
+                name: (*name).to_owned(),
+                written: written.to_owned(),
+                value: OptionValue::Bool(true),
+                at,
+                is_overridable: false,
+            });
+        }
         let name = match written {
             "read_preference" => "readPreference",
             "socketOptions" | "server_api" => return None,
@@ -43,6 +64,25 @@ impl<'u, 't> Values<'u, 't> {
             at,
             is_overridable: false,
         })
+    }
+
+    /// Whether a value switches a check off: `false`, `ssl.CERT_NONE`, a function that finds nothing wrong.
+    fn checks_off(&self, value: &'u Expr<'t>, scope: ScopeId) -> bool {
+        let (value, at) = self.follow(value, scope);
+        match &value.kind {
+            Kind::Bool(checks) => !checks,
+            Kind::Function(id) => {
+                let is_empty = |statement: &Statement<'t>| {
+                    !self.unit.is_in(statement.scope, *id)
+                        || matches!(&statement.kind, StatementKind::Return(of) if matches!(of.kind, Kind::Null))
+                };
+                self.unit.statements.iter().all(is_empty)
+            }
+            _ => {
+                value.last_name() == Some("CERT_NONE")
+                    || self.text(value, at).as_deref() == Some("CERT_NONE")
+            }
+        }
     }
 
     /// A property of settings that stands for an option: `MaxConnectionPoolSize = 500`.
@@ -197,6 +237,25 @@ impl<'u, 't> Values<'u, 't> {
                         out.host_names.extend(expr.text().map(|t| t.into_owned()))
                     });
                 }
+            }
+            // `SetTLSConfig(&tls.Config{InsecureSkipVerify: true})`.
+            "SetTLSConfig" => {
+                let Some(config) = call.positional(0) else { return };
+                let fields = self.document(config, scope).unwrap_or_default();
+                let path = config.path().map(|path| format!("{path}.InsecureSkipVerify"));
+                let later = path.map(|path| self.given(&path, scope)).unwrap_or_default();
+                let later = later.iter().map(|(_, value)| (*value, value.at));
+                let own = fields.iter().filter(|field| field.is("InsecureSkipVerify"));
+                let mut all = own.map(|field| (field.value, field.at)).chain(later);
+                let off = all.find(|(value, _)| matches!(value.kind, Kind::Bool(true)));
+                out.options.extend(off.map(|(_, at)| CodeOption {
+                    name: "tlsInsecure".to_owned(),
+                    written: "InsecureSkipVerify".to_owned(),
+                    value: OptionValue::Bool(true),
+                    at,
+                    is_overridable: false,
+                }));
+                return;
             }
             "SetAuth" | "credential" => out.credentials = call.positional(0).map(|c| (c, scope)),
             _ => {}

@@ -259,12 +259,12 @@ impl<'u, 't> Scan<'u, 't> {
 
     /// Whether nobody gets what a function returns: `users.forEach((user) => User.updateOne(…))`.
     fn is_discarded(&self, scope: ScopeId) -> bool {
+        const DISCARDS: [&str; 7] =
+            ["forEach", "on", "once", "setTimeout", "setInterval", "setImmediate", "nextTick"];
         let unit = self.values.unit;
         let Some((id, function)) = unit.function(scope) else { return false };
-        let is_callback = function
-            .passed_to
-            .as_deref()
-            .is_some_and(|to| to == "forEach" || to.ends_with(".forEach"));
+        let to = function.passed_to.as_deref().unwrap_or_default();
+        let is_callback = DISCARDS.contains(&to.rsplit('.').next().unwrap_or(to));
         let text = self.text.get(unit.scopes[id].at..).unwrap_or_default();
         is_callback && !text.starts_with("async")
     }
@@ -288,15 +288,26 @@ impl<'u, 't> Scan<'u, 't> {
     }
 }
 
-/// Whether a call hands over a function that learns how it ends.
+/// Whether a call hands over a function that learns how it ends, or something in its place that may be one.
 fn has_callback(call: &Call<'_>) -> bool {
-    call.args.iter().any(|arg| {
-        matches!(arg.value.kind, Kind::Function(_))
-            || arg.value.last_name().is_some_and(|name| {
-                let lower = name.to_ascii_lowercase();
-                matches!(lower.as_str(), "cb" | "done" | "next" | "fn")
-                    || lower.contains("callback")
-                    || lower.ends_with("handler")
-            })
+    let method = call.method().unwrap_or_default();
+    let own = match method {
+        "save" | "exec" => 0,
+        _ if ["update", "Update", "replace", "Replace"].iter().any(|w| method.contains(w)) => 2,
+        _ => 1,
+    };
+    call.args.iter().enumerate().any(|(at, arg)| match &arg.value.kind {
+        Kind::Function(_) => true,
+        Kind::Object(_) | Kind::Null | Kind::Text(_) => false,
+        _ => arg.name.is_none() && at >= own || is_callback(&arg.value),
+    })
+}
+
+fn is_callback(expr: &Expr<'_>) -> bool {
+    expr.last_name().is_some_and(|name| {
+        let lower = name.to_ascii_lowercase();
+        matches!(lower.as_str(), "cb" | "done" | "next" | "fn")
+            || lower.contains("callback")
+            || lower.ends_with("handler")
     })
 }

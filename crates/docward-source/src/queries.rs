@@ -3,6 +3,7 @@
 //! Names are followed to what they are given. A call that only looks like a query is marked as not proven.
 
 mod chains;
+mod filters;
 mod in_loop;
 mod lists;
 mod numbers;
@@ -118,6 +119,7 @@ impl<'u, 't> Scan<'u, 't> {
             lists: self.lists(&reading, &chains),
             skips: self.skips(&reading),
             next_numbers: self.next_numbers(&reading, &chains),
+            filters: self.filters(&reading),
             grown: self.grown(&reading),
         };
         self.out.code.queries = found;

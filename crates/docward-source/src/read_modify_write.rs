@@ -576,10 +576,11 @@ impl<'u, 't> Scan<'u, 't> {
             Kind::Call(call) if matches!(call.method(), Some("filter" | "concat" | "map")) => {
                 source(call.receiver()?)
             }
-            Kind::List(items) => items.iter().find_map(|item| match &item.kind {
-                Kind::Other(spread) => source(spread.first()?),
-                _ => None,
-            }),
+            Kind::List(items) => {
+                let mut spread =
+                    items.iter().filter(|item| self.text[item.at..].starts_with(['.', '*']));
+                spread.find_map(|item| source(item))
+            }
             Kind::Object(entries) => {
                 let mut spread = entries.iter().filter(|entry| matches!(entry.key, Key::Spread));
                 spread.find_map(|entry| source(&entry.value))

@@ -7,7 +7,7 @@ use std::{
 };
 
 use docward_model::{
-    ClientSite, ClientUri, Location, Password, Purpose,
+    ClientSite, ClientUri, Location, Password, Purpose, is_development_host,
     code::{CodeSecret, Place, Placeholder, SecretKind},
 };
 use docward_uri::Piece;
@@ -639,11 +639,5 @@ fn close(text: &str, at: usize, end: &str) -> Option<usize> {
 
 /// Whether a host is this machine, or a container beside it.
 pub(super) fn is_local(host: &str) -> bool {
-    let name = host.rsplit_once(':').map_or(host, |(name, _)| name).trim_matches(['[', ']']);
-    let lower = name.to_ascii_lowercase();
-    lower.is_empty()
-        || matches!(lower.as_str(), "localhost" | "0.0.0.0" | "::1" | "host.docker.internal")
-        || lower.starts_with("127.")
-        || lower.ends_with(".localhost")
-        || (!lower.contains('.') && lower != docward_uri::HOLE)
+    host.rsplit_once(':').map_or(host, |(name, _)| name).is_empty() || is_development_host(host)
 }

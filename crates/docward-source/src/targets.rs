@@ -1,7 +1,7 @@
 //! Which collection a statement is about.
 
 use super::{
-    ir::{Expr, Kind, ScopeId},
+    ir::{Call, Expr, Kind, ScopeId},
     secrets::is_address,
     values::{Values, stem},
 };
@@ -58,18 +58,14 @@ impl<'u, 't> Values<'u, 't> {
             return None;
         }
         // `User` is the model, whatever it was assigned from.
-        if let Kind::Name(name) = &expr.kind
-            && (self.known.models.contains_key(*name)
-                || self.local_model(expr, scope)
-                || self.imported_model(name))
-        {
-            return Some(Target {
-                database: None,
-                collection: self.known.collection_of(name),
-                is_model: true,
-            });
-        }
-        if let Some(model) = self.model_of_file(expr) {
+        let model = match &expr.kind {
+            Kind::Name(name) if self.known.models.contains_key(*name) => Some(*name),
+            Kind::Name(name) => self.model_of_file(expr).or_else(|| {
+                (self.local_model(expr, scope) || self.imported_model(name)).then_some(*name)
+            }),
+            _ => None,
+        };
+        if let Some(model) = model {
             let collection = self.known.collection_of(model);
             return Some(Target { database: None, collection, is_model: true });
         }
@@ -196,7 +192,7 @@ impl<'u, 't> Values<'u, 't> {
             // A name that says so counts unless what it stands for says otherwise.
             return match &next.kind {
                 Kind::Call(_) | Kind::Index(..) | Kind::Member(..) => {
-                    self.is_database(next, at, steps + 1) || (by_name && self.is_mongo_file())
+                    self.is_database(next, at, steps + 1) || (by_name && self.has_databases())
                 }
                 _ => false,
             };
@@ -207,7 +203,7 @@ impl<'u, 't> Values<'u, 't> {
             }
             // `client["shop"]`, `client.shop`.
             Kind::Index(of, _) | Kind::Member(of, _) if self.is_client(of, scope) => true,
-            Kind::Name(_) | Kind::Member(..) => by_name && self.is_mongo_file(),
+            Kind::Name(_) | Kind::Member(..) => by_name && self.has_databases(),
             _ => false,
         }
     }
@@ -235,6 +231,23 @@ impl<'u, 't> Values<'u, 't> {
             Kind::Call(call) => (self.unit.language.dialect().is_client)(self.unit, call),
             _ => false,
         }
+    }
+
+    /// Whether a `db` in the file is likely to be a database of MongoDB: only cursors of its driver have `toArray`.
+    fn has_databases(&self) -> bool {
+        let reads_cursors = || {
+            let mut found = false;
+            self.unit.each(|_, expr| {
+                let call = expr.call().filter(|call| call.method() == Some("toArray"));
+                let mut next = call.and_then(Call::receiver);
+                while let Some(before) = next.and_then(Expr::call) {
+                    found |= matches!(before.method(), Some("find" | "aggregate"));
+                    next = before.receiver();
+                }
+            });
+            found
+        };
+        self.is_mongo_file() || *self.reads_cursors.get_or_init(reads_cursors)
     }
 
     /// Whether the file has to do with MongoDB at all, so that a `db` is likely to be one of its.

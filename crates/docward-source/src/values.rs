@@ -1,7 +1,10 @@
 //! What expressions stand for, as far as one can tell without running anything: names followed to the one
 //! value they are given, texts put together, documents read whatever they are written with.
 
-use std::{cell::Cell, collections::BTreeMap};
+use std::{
+    cell::{Cell, OnceCell},
+    collections::BTreeMap,
+};
 
 use super::{
     Known,
@@ -78,6 +81,8 @@ pub(crate) struct Values<'u, 't> {
     depth: Cell<u32>,
     /// Assignments by what is assigned to, with the scope of each.
     assigned: BTreeMap<String, Vec<(ScopeId, &'u Expr<'t>)>>,
+    /// Whether the file turns cursors into arrays.
+    pub(crate) reads_cursors: OnceCell<bool>,
 }
 
 impl<'u, 't> Values<'u, 't> {
@@ -90,7 +95,8 @@ impl<'u, 't> Values<'u, 't> {
                 assigned.entry(path).or_default().push((statement.scope, value));
             }
         }
-        Self { unit, known, is_shell, depth: Cell::new(0), assigned }
+        let reads_cursors = OnceCell::new();
+        Self { unit, known, is_shell, depth: Cell::new(0), assigned, reads_cursors }
     }
 
     /// The function, class or module that names of a scope belong to.

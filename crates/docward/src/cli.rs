@@ -7,7 +7,7 @@ use crate::args::{
     ShardKeyArgs, hidden,
 };
 
-/// Makes MongoDB development specifications executable.
+/// Checks MongoDB data, source code, connection strings and designs against a rule book.
 #[derive(Debug, Parser)]
 #[command(name = "docward", version, about, long_about = LONG_ABOUT, after_help = EXAMPLES)]
 pub(crate) struct Cli {

@@ -317,7 +317,7 @@ fn file(found: &Found, profile: ProfileName, core: &[String]) -> String {
     ));
     match prefers(found) {
         Some(style) => out.push_str(&format!(
-            "# The style to propose for field names: {} are camelCase and {} snake_case here.\n\
+            "# The style to propose for field names. Names found here: {} camelCase, {} snake_case.\n\
              [rules.N011]\nprefer = \"{style}\"\n\n",
             found.camel, found.snake
         )),

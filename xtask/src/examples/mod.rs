@@ -5,7 +5,7 @@
 //! - `expected.toml`: the expected findings
 //! - `README.md`: an overview of the stories
 //!
-//! It also runs the commands of the pages about designs ([`pages`]).
+//! It also runs the commands on the pages ([`pages`]), and compares docs/json.md with what commands print.
 //!
 //! Each collection is defined with its problem and its expected finding in one place, under `shop/`.
 //!
@@ -17,6 +17,7 @@ mod clean;
 mod dump;
 mod entities;
 mod expected;
+mod json_fields;
 mod pages;
 mod schema;
 mod shop;
@@ -40,6 +41,7 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
         [flag] if flag == "--check" => true,
         other => bail!("examples takes --check or nothing, not {other:?}"),
     };
+    json_fields::check()?;
     pages::run(check)?;
     let root = root();
     let files = files(&[shop::dump(), clean::dump()])?;

@@ -22,9 +22,11 @@ use anyhow::{Context, Result, bail};
 use crate::{docs, links, root};
 
 /// Pages whose commands are run, besides tutorials.
-const RUN: [&str; 7] = [
+const RUN: [&str; 9] = [
+    "docs/connect.md",
     "docs/connect-check.md",
     "docs/design.md",
+    "docs/design-decisions.md",
     "docs/design-gallery.md",
     "docs/design-model.md",
     "docs/design-simulate.md",
@@ -108,11 +110,18 @@ enum Step {
 impl Step {
     fn of(command: &str, mode: Mode) -> Self {
         let command = command.split(" #").next().unwrap_or_default().trim().to_owned();
-        let server = ["mongodb://", "$MONGODB_URI", " simulate ", "mongod.log", "clients.txt"];
-        // Checks of connection strings do not connect.
-        let connects = !command.starts_with("docward connect check 'mongodb://")
-            && server.iter().any(|word| command.contains(word));
-        if mode == Mode::Arguments || connects {
+        let absent = [
+            "mongodb://",
+            "$MONGODB_URI",
+            " simulate ",
+            "mongod.log",
+            "clients.txt",
+            "requirements.txt",
+        ];
+        // A server or a file that is missing here. Checks of connection strings do not connect.
+        let is_impossible = !command.starts_with("docward connect check 'mongodb://")
+            && absent.iter().any(|word| command.contains(word));
+        if mode == Mode::Arguments || is_impossible {
             Self::Arguments(command)
         } else {
             Self::Run(command)

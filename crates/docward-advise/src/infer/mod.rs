@@ -400,11 +400,13 @@ impl Reader<'_> {
         let path = field.path.as_str();
         let values = field.types.non_null().max(1) as f64;
         let numbers_stay = field.types.numbers() as f64 / values > self.choices.tolerance;
+        // One value of 300 in a map or an array is rare, and still every document may have it.
+        let holders = (field.parents.max(1) as f64).min(values);
         let mut types = Vec::new();
         let mut drift = Vec::new();
         for kind in BsonType::ALL {
             let n = field.types.of(kind);
-            let is_rare = n as f64 / values <= self.choices.tolerance
+            let is_rare = n as f64 / holders <= self.choices.tolerance
                 && kind != BsonType::Null
                 && !(kind.is_number() && numbers_stay);
             match n {

@@ -35,8 +35,13 @@ pub(crate) enum LiveTrouble {
         /// True if the client presented a certificate.
         certified: bool,
     },
-    #[error("the login was refused{}: {why}; check user, password and authSource", as_user(user))]
-    Login { user: Option<String>, why: String },
+    #[error("the login was refused{}: {why}; {}", as_user(user), of_login(database))]
+    Login {
+        user: Option<String>,
+        /// The database where the server looked for the user.
+        database: Option<String>,
+        why: String,
+    },
     #[error("the login by certificate was refused: {why}; {}", of_certificate(*certified))]
     Certificate {
         why: String,
@@ -247,6 +252,17 @@ fn by_role(role: &Option<String>) -> String {
 
 fn as_user(user: &Option<String>) -> String {
     user.as_ref().map(|user| format!(" for user {user}")).unwrap_or_default()
+}
+
+/// What to check after a refused login, by the database where the user was looked for.
+fn of_login(database: &Option<String>) -> String {
+    match database.as_deref() {
+        None | Some("admin") => "check user, password and authSource".to_owned(),
+        Some(database) => format!(
+            "the user was looked for in the database {database}; check user and password, or add \
+             authSource=admin if the user was created there"
+        ),
+    }
 }
 
 fn because(why: &Option<String>) -> String {

@@ -114,6 +114,8 @@ pub struct Bounds {
     pub often: f64,
     /// Up to this share, something rarely happens. The rule book has no figure.
     pub rarely: f64,
+    /// Whether a few very large parents may have overflow pages (PT-outlier.1). Otherwise the largest parent decides.
+    pub overflow_pages: bool,
 }
 
 impl Default for Bounds {
@@ -126,6 +128,7 @@ impl Default for Bounds {
             mostly: 0.8,
             often: 0.5,
             rarely: 0.2,
+            overflow_pages: true,
         }
     }
 }

@@ -14,6 +14,8 @@ pub struct Queries {
     pub skips: Vec<SkipQuery>,
     /// Numbers that are computed from the largest one or from a count, and then stored.
     pub next_numbers: Vec<NextNumber>,
+    /// Fields that filters name.
+    pub filters: Vec<FilterField>,
     /// Collections that request handlers insert documents into.
     pub grown: std::collections::BTreeSet<String>,
 }
@@ -21,13 +23,25 @@ pub struct Queries {
 impl Queries {
     /// Adds the facts of another file.
     pub(super) fn absorb(&mut self, other: Self) {
-        let Self { in_loops, lists, skips, next_numbers, grown } = other;
+        let Self { in_loops, lists, skips, next_numbers, filters, grown } = other;
         self.in_loops.extend(in_loops);
         self.lists.extend(lists);
         self.skips.extend(skips);
         self.next_numbers.extend(next_numbers);
+        self.filters.extend(filters);
         self.grown.extend(grown);
     }
+}
+
+/// A field that the filter of a query names.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FilterField {
+    /// The place.
+    pub place: Place,
+    /// The collection that is queried.
+    pub collection: String,
+    /// The path as written.
+    pub path: String,
 }
 
 /// A query that runs once for each element of a list.

@@ -11,7 +11,7 @@ use super::words;
 pub struct DateText {
     /// Strings with at least one character.
     pub strings: u64,
-    /// Empty strings.
+    /// Empty strings, and marks for a missing value such as `N/A`.
     pub empty: u64,
     /// Date and time with an offset.
     pub offset: u64,
@@ -29,7 +29,7 @@ impl DateText {
     /// Counts the forms of a field's strings; `None` without strings.
     pub fn of(field: &Field) -> Option<Self> {
         let text = field.text.as_ref()?;
-        let empty = text.of(TextClass::Empty);
+        let empty = text.of(TextClass::Empty) + text.placeholders;
         let strings = text.total() - empty;
         (strings > 0).then(|| Self {
             strings,

@@ -3,7 +3,10 @@
 //! so that one name has one owner: spellings of one concept belong to N016, then two styles in one
 //! name to N012, then abbreviations to N013, and only the rest to N011.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    cmp::Reverse,
+    collections::{BTreeMap, BTreeSet},
+};
 
 use docward_model::{
     Draft, Field, FieldChange, FieldPath, FieldShape, Namespace, Profile, Rename, Safety, Step,
@@ -350,7 +353,7 @@ pub fn spellings(profile: &Profile) -> Vec<Spellings> {
         for (_, mut members) in concepts {
             if members.len() > 1 {
                 let key = |at: usize| {
-                    (std::cmp::Reverse(profile.fields[at].count), &profile.fields[at].name)
+                    (Reverse(profile.fields[at].count), &profile.fields[at].name)
                 };
                 members.sort_by(|&a, &b| key(a).cmp(&key(b)));
                 let overlap = overlap(profile, &members);
@@ -437,15 +440,14 @@ pub fn spelled_twice(profile: &Profile) -> BTreeSet<usize> {
     spellings(profile).into_iter().flat_map(|s| s.members).collect()
 }
 
-/// Gives a field another name beside its siblings; `None` for what is in arrays, which no rename reaches.
+/// Gives a field another name beside its siblings; `None` where no statement can say which field.
 pub fn rename(field: &Field, name: &str) -> Option<Rename> {
-    let stem = field.path.as_str().strip_suffix(field.name.as_str())?;
+    let path = field.path.as_str();
+    let stem = path.strip_suffix(field.name.as_str())?;
     let to = FieldPath::new(format!("{stem}{name}"));
-    (!field.path.in_array()).then(|| Rename { from: field.path.clone(), to })
+    let can_be_written = !path.contains(['$', '*']);
+    can_be_written.then(|| Rename { from: field.path.clone(), to })
 }
-
-/// Fields that one statement renames at most.
-const RENAMED_AT_ONCE: usize = 20;
 
 /// Adds the renaming of fields to a finding. `moved` are the fields that are to get other names, `reachable` what one
 /// step can do of that.
@@ -455,7 +457,9 @@ pub fn renaming<'a>(
     mut reachable: Vec<Rename>,
     moved: impl IntoIterator<Item = &'a FieldPath>,
 ) -> Draft {
-    reachable.truncate(RENAMED_AT_ONCE);
+    // Below a field that moves itself, the old path is valid only before; fields of one object stay together.
+    let object = |one: &Rename| one.from.as_str().rsplit_once('.').map(|(at, _)| at.to_owned());
+    reachable.sort_by_key(|one| (Reverse(one.from.as_str().matches('.').count()), object(one)));
     let reached: BTreeSet<FieldPath> = reachable.iter().map(|one| one.from.clone()).collect();
     let others = moved.into_iter().filter(|path| !reached.contains(path));
     draft.changes.extend(others.map(FieldChange::remove));

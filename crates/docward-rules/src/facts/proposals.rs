@@ -1,8 +1,8 @@
 //! Names proposed in advice: the child collection of an array, the field that points back, its index.
 
 use docward_model::{
-    BsonType, Collection, Evidence, Field, FieldShape, Namespace, Profile, ProfileName, Settings,
-    Step,
+    BsonType, Collection, DirectionKind, Evidence, Field, FieldShape, IndexKey, Namespace, NewIndex,
+    Profile, ProfileName, Settings, Step,
 };
 
 use super::names::{self, Style};
@@ -74,6 +74,8 @@ pub struct Child {
     pub counter: String,
     /// The index to create, `{ userId: 1, date: -1 }`.
     pub index: String,
+    /// The keys of that index.
+    pub keys: [IndexKey; 2],
     /// The field that keeps an element's own `_id`, where elements have one: `postId`.
     pub own_id: Option<String>,
 }
@@ -139,7 +141,9 @@ pub fn child(
     });
     let name = child_name(evidence, settings, collection, array, &bare, &noun);
     let by_time = arrays::time_child(profile, array).map_or("_id", |time| time.name.as_str());
+    let newest = IndexKey { path: by_time.to_owned(), kind: DirectionKind::Descending };
     Child {
+        keys: [IndexKey::ascending(parent_id.as_str()), newest],
         index: format!("{{ {parent_id}: 1, {}: -1 }}", shell::key(by_time)),
         collection: name,
         parent_id,
@@ -233,26 +237,29 @@ pub fn is_plain(path: &str) -> bool {
         && !path.contains(['"', '\\', '\n', '*'])
 }
 
-/// The step that copies an array's elements into the child collection; `None` for an array
-/// inside another array, which needs thought.
+/// The steps that copy an array's elements into the child collection and create its index; `None` for
+/// an array inside another array, which needs thought.
 pub fn split(
     namespace: &Namespace,
     profile: &Profile,
     array: &Field,
     child: &Child,
-) -> Option<Step> {
+) -> Option<[Step; 2]> {
     if array.path.in_array() || !is_plain(&array.path.dotted()) {
         return None;
     }
     let elements_are_objects = profile.element(array).is_some_and(|e| e.is_only(BsonType::Object));
-    Some(Step::SplitArray {
+    let copy = Step::SplitArray {
         namespace: namespace.clone(),
         path: array.path.clone(),
         into: child.collection.clone(),
         parent_id: child.parent_id.clone(),
         own_id: child.own_id.clone(),
         elements_are_objects,
-    })
+    };
+    let namespace = Namespace::new(namespace.database.as_str(), child.collection.as_str());
+    let index = NewIndex { keys: child.keys.to_vec(), ..NewIndex::default() };
+    Some([copy, Step::CreateIndex { namespace, index }])
 }
 
 #[cfg(test)]

@@ -12,6 +12,14 @@ use super::{arrays, names, text, words};
 /// What one customer gets ever more of. As the name of a list in a document it may be short.
 const PAPERS: [&str; 6] = ["invoice", "shipment", "delivery", "receipt", "refund", "notice"];
 
+/// Whether the reference stands in the `_id` and once more beside it, as the copies of array elements have it: the
+/// field beside the `_id` is the one that queries use.
+pub fn is_copy_in_id(collection: &Collection, reference: &Reference) -> bool {
+    let inside = reference.path.as_str().strip_prefix("_id.");
+    let beside = |name| collection.profile.as_ref()?.field(name);
+    inside.and_then(beside).is_some()
+}
+
 /// Who holds whose id.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tie {
@@ -132,10 +140,8 @@ impl<'a> Relation<'a> {
     }
 
     /// The facts that decide, as far as data and workload show them.
-    pub fn facts(&self, bounds: &Bounds) -> Facts {
+    pub fn facts(&self) -> Facts {
         let (p50, p99, max) = self.children;
-        // A single parent with thousands of children (an outlier) rules out embedding them all.
-        let p99 = if max >= bounds.many { max } else { p99 };
         let owner = self.owner().filter(|owner| **owner != self.parent.namespace);
         let shared = match (self.shared_by.first(), owner, self.tie) {
             (Some(by), ..) => Some(format!("also referred to by `{by}`")),
@@ -181,7 +187,7 @@ impl<'a> Relation<'a> {
 
     /// Bytes of a parent at the 99th percentile with its children embedded.
     pub fn projected(&self) -> u64 {
-        self.facts(&Bounds::default()).projected()
+        self.facts().projected()
     }
 }
 
@@ -246,7 +252,7 @@ fn owner<'a>(
 
 /// What data and workload say; what only a workload that was not seen would tell stays open.
 pub fn ruling(relation: &Relation<'_>, bounds: &Bounds) -> Ruling {
-    decide(&relation.facts(bounds), bounds)
+    decide(&relation.facts(), bounds)
 }
 
 #[cfg(test)]

@@ -1,8 +1,11 @@
 //! Remedies of one report beside each other: two of them must not ask for different things of one field.
 
-use std::{cmp::Reverse, collections::BTreeMap};
+use std::{
+    cmp::Reverse,
+    collections::{BTreeMap, BTreeSet},
+};
 
-use docward_model::{BsonType, FieldPath, Finding, Namespace, Step, Value};
+use docward_model::{BsonType, FieldPath, Finding, Fix, Namespace, Step, Value};
 
 use super::schema::{self, DemandKind};
 
@@ -13,6 +16,10 @@ enum Fate {
     Becomes(Vec<BsonType>),
     /// It gets this name.
     Moves(FieldPath),
+    /// Its keys become values of an array.
+    Unfolds,
+    /// The collection gets this name.
+    Named(String),
     /// It is left out.
     Goes,
     /// Every document must have it.
@@ -24,6 +31,11 @@ impl Fate {
         match (self, other) {
             (Self::Becomes(one), Self::Becomes(two)) => !one.iter().any(|kind| two.contains(kind)),
             (Self::Moves(one), Self::Moves(two)) => one != two,
+            (Self::Named(one), Self::Named(two)) => one != two,
+            (Self::Unfolds, Self::Becomes(kinds)) | (Self::Becomes(kinds), Self::Unfolds) => {
+                !kinds.contains(&BsonType::Array)
+            }
+            (Self::Unfolds, Self::Goes) | (Self::Goes, Self::Unfolds) => true,
             (Self::Moves(_), Self::Goes | Self::Stays)
             | (Self::Goes | Self::Stays, Self::Moves(_))
             | (Self::Goes, Self::Stays)
@@ -31,6 +43,29 @@ impl Fate {
             _ => false,
         }
     }
+
+    /// Whether nothing may be done below the field, because its path is another one afterwards.
+    fn takes_along(&self, inside: &Self) -> bool {
+        match self {
+            Self::Unfolds => !matches!(inside, Self::Stays),
+            Self::Moves(_) => matches!(inside, Self::Moves(_)),
+            _ => false,
+        }
+    }
+
+    /// Whether both are one proposal, made twice.
+    fn repeats(&self, other: &Self) -> bool {
+        matches!(
+            (self, other),
+            (Self::Becomes(_), Self::Becomes(_)) | (Self::Named(_), Self::Named(_))
+        )
+    }
+}
+
+/// Whether a path leads into a field.
+fn is_inside(path: &FieldPath, field: &FieldPath) -> bool {
+    let rest = path.as_str().strip_prefix(field.as_str());
+    rest.is_some_and(|rest| rest.starts_with(['.', '[']))
 }
 
 /// Steps that contradict each other, by their places in the list, and the field.
@@ -51,15 +86,25 @@ pub struct Contradiction {
 struct Asked(BTreeMap<(Namespace, FieldPath), Vec<(usize, Fate)>>);
 
 impl Asked {
-    /// Fields of which a step asks for something else, with who asked before.
-    fn against(&self, step: &Step) -> Vec<(usize, Namespace, FieldPath)> {
+    /// Fields of which a step asks for something that `excludes` what was asked before, with who asked.
+    fn against(
+        &self,
+        step: &Step,
+        excludes: fn(&Fate, &Fate) -> bool,
+    ) -> Vec<(usize, Namespace, FieldPath)> {
         let Some(namespace) = step.namespace() else { return Vec::new() };
         let mut found = Vec::new();
         for (path, fate) in fates(step) {
-            let place = (namespace.clone(), path);
-            let before = self.0.get(&place).into_iter().flatten();
-            let others = before.filter(|(_, earlier)| earlier.contradicts(&fate));
-            found.extend(others.map(|(by, _)| (*by, place.0.clone(), place.1.clone())));
+            let here = self.0.iter().filter(|((place, _), _)| place == namespace);
+            for ((_, before), fates) in here {
+                let clash = |earlier: &Fate| {
+                    (*before == path && excludes(earlier, &fate))
+                        || (is_inside(before, &path) && fate.takes_along(earlier))
+                        || (is_inside(&path, before) && earlier.takes_along(&fate))
+                };
+                let others = fates.iter().filter(|(_, earlier)| clash(earlier));
+                found.extend(others.map(|(by, _)| (*by, namespace.clone(), path.clone())));
+            }
         }
         found
     }
@@ -78,7 +123,7 @@ pub fn contradictions<'a>(steps: impl IntoIterator<Item = &'a Step>) -> Vec<Cont
     let mut asked = Asked::default();
     let mut found = Vec::new();
     for (other, step) in steps.into_iter().enumerate() {
-        let against = asked.against(step).into_iter();
+        let against = asked.against(step, Fate::contradicts).into_iter();
         found.extend(against.map(|(one, namespace, path)| Contradiction {
             one,
             other,
@@ -102,8 +147,9 @@ fn fates(step: &Step) -> Vec<(FieldPath, Fate)> {
         Step::UnsetField { path, .. } => vec![(path.clone(), Fate::Goes)],
         Step::ConvertField { path, to, .. } => vec![(path.clone(), Fate::Becomes(to.clone()))],
         Step::ArrayFromKeys { path, .. } => {
-            vec![(path.clone(), Fate::Becomes(vec![BsonType::Array]))]
+            vec![(path.clone(), Fate::Unfolds)]
         }
+        Step::RenameCollection { to, .. } => vec![(FieldPath::new(""), Fate::Named(to.clone()))],
         Step::SetValidator { validator, .. } => required(validator),
         _ => Vec::new(),
     }
@@ -115,15 +161,42 @@ fn required(validator: &Value) -> Vec<(FieldPath, Fate)> {
     required.map(|demand| (FieldPath::new(demand.path), Fate::Stays)).collect()
 }
 
+/// Findings that convert more types of a field's values than an earlier one, which converts them to the same type.
+fn wider_conversions(findings: &[Finding], order: &[usize]) -> BTreeSet<usize> {
+    let mut earlier: BTreeMap<(&Namespace, &FieldPath), (&[BsonType], &[BsonType])> =
+        BTreeMap::new();
+    let mut wider = BTreeSet::new();
+    for &at in order {
+        for step in findings[at].fix.iter().flat_map(Fix::steps) {
+            let Step::ConvertField { namespace, path, from, to, .. } = step else { continue };
+            match earlier.get_mut(&(namespace, path)) {
+                Some((known, target)) => {
+                    if from.len() > known.len() && to.iter().any(|kind| target.contains(kind)) {
+                        *known = from;
+                        wider.insert(at);
+                    }
+                }
+                None => drop(earlier.insert((namespace, path), (from, to))),
+            }
+        }
+    }
+    wider
+}
+
 /// Leaves one proposal for a field: of findings in the order of their severity, and then of their report, the first
-/// keeps its remedy. The others keep what they say.
+/// keeps its remedy. The others keep what they say. Of two that convert a field to one type, the one that converts
+/// more types of values goes first.
 pub fn settle(findings: &mut [Finding]) {
     let mut order: Vec<usize> = (0..findings.len()).collect();
     order.sort_by_key(|&at| Reverse(findings[at].severity));
+    let wider = wider_conversions(findings, &order);
+    order.sort_by_key(|at| !wider.contains(at));
     let mut asked = Asked::default();
     for at in order {
         let Some(fix) = &findings[at].fix else { continue };
-        let against = fix.steps().iter().find_map(|step| asked.against(step).into_iter().next());
+        let excludes = |one: &Fate, other: &Fate| one.contradicts(other) || one.repeats(other);
+        let mut steps = fix.steps().iter();
+        let against = steps.find_map(|step| asked.against(step, excludes).into_iter().next());
         let Some((by, _, path)) = against else {
             fix.steps().iter().for_each(|step| asked.add(at, step));
             continue;
@@ -133,6 +206,7 @@ pub fn settle(findings: &mut [Finding]) {
         finding.fix = None;
         finding.todo.push_str(&match finding.at.path() == Some(&path) {
             true => format!("; see {rule} for this field"),
+            false if path.as_str().is_empty() => format!("; see {rule} for the new name"),
             false => format!("; see {rule} for `{path}`"),
         });
     }
@@ -246,11 +320,50 @@ mod tests {
         assert_eq!(all[0].fix, None);
         assert_eq!(all[0].todo, format!("{told}; see T002 for this field"));
         assert_eq!(all[1], findings[0]);
-        // The same type is no contradiction.
+        // The same conversion is one proposal.
         let mut same = all[1].clone();
         same.fix = Some(other(&same, BsonType::Decimal));
         let mut all = vec![same, findings[0].clone()];
         settle(&mut all);
-        assert!(all.iter().all(|finding| finding.fix.is_some()));
+        assert_eq!(all.iter().filter(|finding| finding.fix.is_some()).count(), 1);
+    }
+
+    #[test]
+    fn the_conversion_of_more_types_is_the_one_proposal() {
+        let body = "x60 {\"_id\": $i, \"amount\": 19.99}\nx40 {\"_id\": 1$i, \"amount\": \"19.50\"}";
+        let example = Example::new("T002", "", body);
+        let found = judge(&example.evidence, &example.settings).findings;
+        let remedies: Vec<_> = found
+            .iter()
+            .filter(|finding| finding.at.path().is_some_and(|path| path.as_str() == "amount"))
+            .filter_map(|finding| Some((&*finding.rule, finding.fix.as_ref()?.steps().to_vec())))
+            .collect();
+        let [(rule, steps)] = &remedies[..] else { panic!("{remedies:?}") };
+        assert_eq!(*rule, "T005");
+        let Step::ConvertField { from, to, .. } = &steps[0] else { panic!("{steps:?}") };
+        assert_eq!((from.as_slice(), to.as_slice()), (&[BsonType::String, BsonType::Double][..], &[BsonType::Decimal][..]));
+    }
+
+    #[test]
+    fn nothing_is_done_below_a_field_whose_path_changes() {
+        let unfold = Step::ArrayFromKeys {
+            namespace: namespace(),
+            path: FieldPath::new("counts"),
+            key: "month".to_owned(),
+            keys_are_dates: false,
+            value: Some("count".to_owned()),
+        };
+        for [one, other] in [
+            [unfold.clone(), convert("counts.total", &[BsonType::Long])],
+            [unfold.clone(), convert("counts", &[BsonType::Object])],
+            [unfold, unset("counts.total")],
+            [rename("ship_to", "shipTo"), rename("ship_to.post_code", "ship_to.postCode")],
+        ] {
+            for steps in [[&one, &other], [&other, &one]] {
+                assert_eq!(contradictions(steps).len(), 1, "{steps:?}");
+            }
+        }
+        let apart = [&rename("ship_to", "shipTo"), &rename("ship_total", "shipTotal")];
+        assert_eq!(contradictions(apart), []);
     }
 }

@@ -10,19 +10,15 @@ use super::{
     text,
 };
 
-/// The name with the house prefix instead of another house's: `tbl_user` gives `t_user`.
-pub fn with_prefix(name: &str, prefix: &str) -> String {
-    names::prefixed(without_other_prefix(name), prefix)
-}
-
-/// The name in the characters of the house, a time suffix in its form: `t_log-2024-03` gives
-/// `t_log_202403`.
-pub fn in_house_letters(name: &str, prefix: &str) -> String {
-    let dated = match time_tail(name) {
+/// The name in the characters and with the prefix of the house, a time suffix in its form: `tbl_log-2024-03`
+/// gives `t_log_202403`. All rules propose this one, so that no proposal breaks another rule.
+pub fn house_name(name: &str, prefix: &str) -> String {
+    let bare = without_other_prefix(name);
+    let dated = match time_tail(bare) {
         Tail::Odd(odd) => odd.proposal,
         _ => None,
     };
-    names::prefixed(dated.as_deref().unwrap_or(name), prefix)
+    names::prefixed(dated.as_deref().unwrap_or(bare), prefix)
 }
 
 /// `tbl_user` and `tb_user` carry another house's prefix: it goes.
@@ -49,21 +45,19 @@ pub fn without_system(name: &str) -> Option<&str> {
         .filter(|rest| !rest.is_empty() && !server::is_known_system_name(name))
 }
 
-/// Collections by the names that would be proposed for each.
+/// Collections by the name that is proposed for each.
 #[derive(Debug)]
 pub struct Candidates(BTreeMap<Namespace, BTreeSet<String>>);
 
 impl Candidates {
-    /// What every rule that renames collections would propose.
+    /// What the rules that rename collections propose.
     pub fn of(evidence: &Evidence, prefix: &str) -> Self {
         let mut all: BTreeMap<Namespace, BTreeSet<String>> = BTreeMap::new();
         for collection in evidence.collections.iter().filter(|c| c.kind.is_business()) {
             let Namespace { database, collection: name } = &collection.namespace;
             let bare = without_system(name).unwrap_or(name);
-            for proposal in [with_prefix(bare, prefix), in_house_letters(bare, prefix)] {
-                let target = Namespace::new(database.as_str(), proposal);
-                all.entry(target).or_default().insert(name.clone());
-            }
+            let target = Namespace::new(database.as_str(), house_name(bare, prefix));
+            all.entry(target).or_default().insert(name.clone());
         }
         Self(all)
     }
@@ -100,4 +94,22 @@ pub fn obstacle(
             text::list(rivals, 3)
         )
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn dm_03_1_dm_03_5_a_proposed_name_breaks_no_other_rule() {
+        for (name, proposal) in [
+            ("tbl_visit_log-may24", "t_visit_log_202405"),
+            ("OrderDetail", "t_order_detail"),
+            ("t_log-2024-03", "t_log_202403"),
+            ("tbl_user", "t_user"),
+        ] {
+            assert_eq!(house_name(name, "t_"), proposal, "{name}");
+            assert_eq!(house_name(proposal, "t_"), proposal);
+        }
+    }
 }

@@ -642,8 +642,6 @@ pub struct Proposal {
     pub converted: Vec<String>,
 }
 
-/// At most this many properties: the command is a skeleton to be read, not a data model.
-const MAX_PROPERTIES: usize = 40;
 /// A type with less than this share of a field's values is an error and is left out.
 const DRIFT_SHARE: f64 = 0.01;
 
@@ -655,14 +653,7 @@ pub fn described(profile: &Profile) -> impl Iterator<Item = &Field> {
 /// Proposes a validator that requires fields present in at least `required_share` of documents. It admits
 /// what is stored and what other findings ask for.
 pub fn propose(profile: &Profile, required_share: f64, targets: &Targets) -> Proposal {
-    let mut fields: Vec<_> =
-        described(profile).filter(|field| names::can_be_named(&field.name)).collect();
-    // The most frequent first when there are too many; then back in document order.
-    if fields.len() > MAX_PROPERTIES {
-        fields.sort_by_key(|f| std::cmp::Reverse(f.count));
-        fields.truncate(MAX_PROPERTIES);
-        fields.sort_by_key(|f| profile.fields.iter().position(|g| g.path == f.path));
-    }
+    let fields = described(profile).filter(|field| names::can_be_named(&field.name));
     let mut required = Vec::new();
     let mut properties = Vec::new();
     let mut refused = Vec::new();

@@ -70,14 +70,19 @@ pub fn main_class(field: &Field, found: &[(Class, u64)]) -> Class {
 /// The class of the other values where all strings are one word, as `unknown` is: the word stands for "no value".
 fn beside_one_word(field: &Field, found: &[(Class, u64)]) -> Option<Class> {
     let strings = field.text.as_ref()?;
-    let words = field.enumeration.as_ref()?;
-    let is_word = strings.total() - strings.of(TextClass::Empty) == strings.of(TextClass::Other);
+    // The enumeration holds values of all types.
+    let values = field.enumeration.as_ref()?;
+    let named = strings.of(TextClass::Other);
+    let all_are_one = named + strings.of(TextClass::Empty) == strings.total()
+        && values.iter().any(|(word, n)| *n == named && word.parse::<f64>().is_err());
     let (other, n) = found.iter().find(|(class, _)| {
         matches!(class, Class::Number | Class::Date | Class::ObjectId | Class::Bool)
     })?;
-    let one = words.iter().filter(|(word, _)| !word.is_empty()).count() == 1;
-    (one && is_word && found.len() == 2 && *n > 1).then_some(*other)
+    (all_are_one && found.len() == 2 && named >= REPEATED && *n >= REPEATED).then_some(*other)
 }
+
+/// Fewer equal values may be chance.
+const REPEATED: u64 = 3;
 
 /// The type to convert to, as `$convert` names it.
 pub fn target_type(profile: &Profile, field: &Field, main: Class) -> &'static str {

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 
 use docward_model::{
     Action, BsonType, Collection, CollectionOptions, Evidence, FieldChange, FieldPath, Finding,
-    Fix, Profile, Step, Subject, ValidationAction, ValidationLevel, Value, mongosh,
+    Fix, Profile, Rename, Step, Subject, ValidationAction, ValidationLevel, Value, mongosh,
 };
 
 use super::{
@@ -37,9 +37,19 @@ pub fn make_way(evidence: &Evidence, finding: &mut Finding) {
     if is_in_the_way(validator, steps) || refuses_moved(validator, steps, collection) {
         let relax = Step::RelaxValidator { namespace: namespace.clone() };
         let told = mongosh::statement(&relax);
+        let renewed = renewed(validator, steps).map(|validator| Step::SetValidator {
+            namespace: namespace.clone(),
+            validator,
+            level: options.validation_level,
+            action: options.validation_action,
+        });
         steps.insert(0, relax);
         finding.data = std::mem::take(&mut finding.data).with(RELAXES, told);
         finding.todo.push_str("; the command sets the validator to `warn` first");
+        if let Some(step) = renewed {
+            steps.push(step);
+            finding.todo.push_str(", and to the new form afterwards");
+        }
     } else if options.validation_level == ValidationLevel::Strict
         && let Some(profile) = &collection.profile
         && let Some(worst) = unrelated(validator, profile, &finding.at)
@@ -67,7 +77,7 @@ pub fn note(findings: &[Finding]) -> Option<String> {
     let count = relaxing.count() as u64;
     (count > 0).then(|| {
         format!(
-            "{} on {} {} the validator to `warn` first, because it requires the present form. Afterwards, describe the new form in the validator and set validationAction to \"error\" again",
+            "{} on {} {} the validator to `warn` first, because it requires the present form. A command that does not say the new form at its end leaves that to you: describe it in the validator, and set validationAction to \"error\" again",
             text::plural(count, "proposed command"),
             text::list(&namespaces.into_iter().collect::<Vec<_>>(), 3),
             text::form(count, "sets", "set"),
@@ -127,6 +137,115 @@ fn is_in_the_way(validator: &Value, steps: &[Step]) -> bool {
             }
         })
     })
+}
+
+/// The validator after the steps; `None` where it says more of the changed fields than a schema without branches does.
+fn renewed(validator: &Value, steps: &[Step]) -> Option<Value> {
+    let changes: Vec<FieldChange> = steps.iter().flat_map(Step::changes).collect();
+    let has_conditions =
+        changes.iter().any(|change| !conditions(validator, change.path.as_str()).is_empty());
+    if has_conditions || changes.is_empty() || steps.iter().any(|s| matches!(s, Step::SetKind { .. })) {
+        return None;
+    }
+    let renames = steps.iter().flat_map(|step| match step {
+        Step::RenameFields { renames, .. } => renames.as_slice(),
+        Step::LiftField { rename, .. } => std::slice::from_ref(rename),
+        _ => &[],
+    });
+    let new_form = NewForm { changes, renames: renames.collect() };
+    let parts = validator.entries().iter().map(|(key, value)| {
+        let value = match key.as_str() {
+            "$jsonSchema" => new_form.of(value, "")?,
+            "$and" => Value::List(
+                value.items().iter().map(|part| renewed(part, steps)).collect::<Option<_>>()?,
+            ),
+            _ => value.clone(),
+        };
+        Some((key.clone(), value))
+    });
+    parts.collect::<Option<_>>().map(Value::Map)
+}
+
+/// What becomes of the fields that a schema describes.
+struct NewForm<'a> {
+    changes: Vec<FieldChange>,
+    renames: Vec<&'a Rename>,
+}
+
+impl NewForm<'_> {
+    /// The name that a field of the object at `path` gets; `None` if it leaves the object.
+    fn name(&self, path: &str, name: &str) -> Option<String> {
+        let own = below(path, name);
+        let Some(rename) = self.renames.iter().find(|one| one.from.as_str() == own) else {
+            return Some(name.to_owned());
+        };
+        let parent = |path: &str| path.rsplit_once('.').map(|(parent, _)| parent.to_owned());
+        let stays = parent(rename.from.as_str()) == parent(rename.to.as_str());
+        stays.then(|| rename.to.leaf().to_owned())
+    }
+
+    /// Whether documents may lack the field afterwards.
+    fn removes(&self, path: &str) -> bool {
+        let is_renamed = self.renames.iter().any(|one| one.from.as_str() == path);
+        !is_renamed && self.changes.iter().any(|one| one.removes && one.path.as_str() == path)
+    }
+
+    fn of(&self, node: &Value, path: &str) -> Option<Value> {
+        let change = self.changes.iter().find(|one| one.path.as_str() == path);
+        let change = change.filter(|change| !change.kinds.is_empty());
+        let is_new_array = change.is_some_and(|change| change.kinds == [BsonType::Array]);
+        let mut entries = Vec::new();
+        for (key, value) in node.entries() {
+            let value = match key.as_str() {
+                "bsonType" | "type" | "enum" | "minimum" | "maximum" | "exclusiveMinimum"
+                | "exclusiveMaximum" | "pattern" | "minLength" | "maxLength"
+                    if change.is_some() =>
+                {
+                    continue;
+                }
+                "required" | "properties" | "additionalProperties" if is_new_array => continue,
+                "required" => {
+                    let names = value.items().iter().filter_map(Value::as_text);
+                    let names: Vec<Value> = names
+                        .filter(|name| !self.removes(&below(path, name)))
+                        .filter_map(|name| self.name(path, name).map(Value::Text))
+                        .collect();
+                    // An empty list is not allowed.
+                    if names.is_empty() {
+                        continue;
+                    }
+                    Value::List(names)
+                }
+                "properties" => {
+                    let mut properties = Vec::new();
+                    for (name, field) in value.entries() {
+                        let field = self.of(field, &below(path, name))?;
+                        properties.extend(self.name(path, name).map(|name| (name, field)));
+                    }
+                    Value::Map(properties)
+                }
+                "items" if matches!(value, Value::Map(_)) => self.of(value, &format!("{path}[]"))?,
+                "allOf" => Value::List(
+                    value.items().iter().map(|part| self.of(part, path)).collect::<Option<_>>()?,
+                ),
+                "anyOf" | "oneOf" | "not" | "patternProperties" | "dependencies" => return None,
+                _ => value.clone(),
+            };
+            entries.push((key.clone(), value));
+        }
+        if let Some(change) = change {
+            let null = change.to_null.then_some(BsonType::Null);
+            let kinds = change.kinds.iter().copied().chain(null);
+            let kinds = kinds.map(|kind| Value::Text(kind.name().to_owned())).collect();
+            entries.insert(0, ("bsonType".to_owned(), Value::List(kinds)));
+        }
+        Some(Value::Map(entries))
+    }
+}
+
+/// The path of a field of the object at `path`.
+fn below(path: &str, name: &str) -> String {
+    if path.is_empty() { name.to_owned() } else { format!("{path}.{name}") }
 }
 
 /// Whether a validator asks of a new name what the values under the old one are not.
@@ -205,6 +324,27 @@ mod tests {
     }
 
     #[test]
+    fn dm_11_2_the_validator_demands_the_new_form_afterwards() {
+        let demands = r#"options {"validator": {"$jsonSchema": {"required": ["amount"], "properties": {"amount": {"bsonType": "double", "minimum": 0}, "name": {"bsonType": "string"}}}}}"#;
+        let text = command("T002", demands, AMOUNT);
+        assert!(
+            text.ends_with(
+                r#"; db.getSiblingDB("db_shop").runCommand({collMod: "t_order_item", validator: {$jsonSchema: {required: ["amount"], properties: {amount: {bsonType: ["decimal"]}, name: {bsonType: "string"}}}}, validationLevel: "strict", validationAction: "error"})"#
+            ),
+            "{text}"
+        );
+        let demands = r#"options {"validator": {"$jsonSchema": {"required": ["_total"], "properties": {"_total": {"bsonType": "int"}}}}}"#;
+        let text = command("N015", demands, r#"{"_total": 1}"#);
+        assert!(
+            text.contains(r#"{required: ["total"], properties: {total: {bsonType: "int"}}}"#),
+            "{text}"
+        );
+        // What branches demand of the field cannot be told.
+        let branches = r#"options {"validator": {"$jsonSchema": {"properties": {"amount": {"bsonType": "double"}}, "anyOf": [{"required": ["amount"]}]}}}"#;
+        assert!(command("T002", branches, AMOUNT).matches("collMod").count() == 1);
+    }
+
+    #[test]
     fn what_relaxing_leaves_to_do_is_said_once() {
         let demands = r#"options {"validator": {"$jsonSchema": {"properties": {"amount": {"bsonType": "double"}, "price": {"bsonType": "double"}}}}}"#;
         let found = check("T002", &format!("{demands}\nx50 {{\"amount\": 19.99, \"price\": 1.5}}"));
@@ -215,7 +355,7 @@ mod tests {
             "{said}"
         );
         for finding in &found {
-            assert!(finding.todo.ends_with("; the command sets the validator to `warn` first"));
+            assert!(finding.todo.contains("; the command sets the validator to `warn` first"));
         }
         assert_eq!(note(&check("T002", "x50 {\"amount\": 19.99}")), None);
     }

@@ -1,4 +1,4 @@
-//! CM-3.4 and AP-S1.5: connection strings that list routers, against the routers there are.
+//! CM-1.1, CM-3.4 and AP-S1.5: connection strings that list routers, or whose DNS records do, against the routers there are.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -22,12 +22,15 @@ declare_rule! {
     /// - an error when live routers are missing from the list
     /// - a warning when the list contains hosts that no router has used for an hour
     ///
+    /// The audit of a running cluster also looks up the names of `mongodb+srv://` strings of `--client-uri` in DNS,
+    /// and compares the records in the same way.
+    ///
     /// A router is live when its last sign of life is at most two minutes older than the newest one. Routers send
     /// one every 30 seconds.
     ///
     /// ## Exceptions
     /// Not reported:
-    /// - `mongodb+srv://` names, which follow DNS, and strings with `replicaSet`
+    /// - `mongodb+srv://` names that DNS does not resolve, and strings with `replicaSet`
     /// - strings that share no host with the cluster's table, such as the address of a load balancer or another
     ///   deployment
     /// - the connection string that was audited, when it names one host
@@ -58,7 +61,7 @@ declare_rule! {
     level: Mandatory,
     area: Writes,
     severities: [Error, Warn],
-    clauses: ["CM-3.4", "AP-S1.5"],
+    clauses: ["CM-1.1", "CM-3.4", "AP-S1.5"],
     maturity: Preview,
     scope: Everywhere,
     needs: [Uris, Server],
@@ -87,7 +90,8 @@ threshold!(
 fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
     let routers = sharding::cluster(evidence).and_then(|cluster| cluster.routers.as_deref());
     let Some(routers) = routers.filter(|routers| !routers.is_empty()) else { return };
-    let lists: Vec<&ClientUri> = evidence.uris.iter().filter(|uri| is_list(uri)).collect();
+    let lists: Vec<&ClientUri> =
+        evidence.uris.iter().filter(|uri| is_list(evidence, uri)).collect();
     let clock = evidence.server.as_ref().and_then(|server| server.clock_seconds);
     let Some(newest) = routers.iter().filter_map(|router| router.ping).max() else { return };
     // Clocks of routers differ from the server's: the newest sign of life is the better "now", unless
@@ -115,8 +119,7 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
         })
         .collect();
     for uri in lists {
-        let listed: BTreeSet<String> = uri
-            .hosts
+        let listed: BTreeSet<String> = hosts_of(evidence, uri)
             .iter()
             .map(|host| with_port(host))
             .map(|host| aliases.get(&host).cloned().unwrap_or(host))
@@ -127,7 +130,14 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
         let missing: Vec<&String> = alive.difference(&listed).collect();
         let dead: Vec<&String> = listed.difference(&not_gone).collect();
         if !missing.is_empty() || !dead.is_empty() {
-            cx.report(draft(uri, &alive, &missing, &dead, evidence.uris.len() as u64));
+            cx.report(draft(
+                uri,
+                &alive,
+                &missing,
+                &dead,
+                listed.len(),
+                evidence.uris.len() as u64,
+            ));
         }
     }
 }
@@ -139,9 +149,17 @@ fn same_port(name: &str, router: &str) -> String {
     if name.contains(':') { name.to_owned() } else { with_port(&format!("{name}:{port}")) }
 }
 
-/// Whether the string lists hosts that may be routers: no SRV name, no members of a replica set.
-fn is_list(uri: &ClientUri) -> bool {
-    !uri.srv && uri.replica_set.is_none()
+/// Whether the string or DNS lists hosts that may be routers: no members of a replica set.
+fn is_list(evidence: &Evidence, uri: &ClientUri) -> bool {
+    !hosts_of(evidence, uri).is_empty() && uri.replica_set.is_none()
+}
+
+/// The hosts of a string. Those of an SRV name are in DNS.
+fn hosts_of<'a>(evidence: &'a Evidence, uri: &'a ClientUri) -> &'a [String] {
+    match uri.hosts.first().filter(|_| uri.srv) {
+        Some(name) => evidence.srv_hosts.get(name).map_or(&[], Vec::as_slice),
+        None => &uri.hosts,
+    }
 }
 
 fn draft(
@@ -149,6 +167,7 @@ fn draft(
     alive: &BTreeSet<String>,
     missing: &[&String],
     dead: &[&String],
+    listed: usize,
     uris: u64,
 ) -> Draft {
     let mut faults = Vec::new();
@@ -170,19 +189,28 @@ fn draft(
     let hosts: Vec<&str> = alive.iter().map(String::as_str).collect();
     Draft::new(
         Subject::Deployment,
-        format!("{} {}", uri.owner(), faults.join(", and ")),
+        format!(
+            "{}{} {}",
+            if uri.srv { "the DNS entry of " } else { "" },
+            uri.owner(),
+            faults.join(", and ")
+        ),
         if missing.is_empty() {
             "each connection attempt to such a host waits until it times out"
         } else {
             "drivers do not discover routers: unlisted ones get no traffic, even if the others are overloaded"
         },
-        format!(
-            "use mongodb://{}/… and update it whenever routers change, or use mongodb+srv://, which follows DNS",
-            hosts.join(",")
-        ),
+        if uri.srv {
+            format!("let the SRV records name {}", hosts.join(", "))
+        } else {
+            format!(
+                "use mongodb://{}/… and update it whenever routers change, or use mongodb+srv://, which follows DNS",
+                hosts.join(",")
+            )
+        },
         Seen::all(uris, Unit::ConnectionStrings),
     )
-    .data("listed", uri.hosts.len() as u64)
+    .data("listed", listed)
     .data("live", alive.len() as u64)
     .data("missing", missing.iter().map(|host| (*host).clone()).collect::<Vec<_>>())
     .data("gone", dead.iter().map(|host| (*host).clone()).collect::<Vec<_>>())
@@ -194,7 +222,10 @@ fn draft(
 mod tests {
     use docward_model::{DataValue, Finding, Severity};
 
-    use crate::testing::check;
+    use crate::{
+        judge,
+        testing::{Example, check},
+    };
 
     /// A cluster with so many routers alive, all of the same age.
     fn with(routers: usize, uris: &str) -> Vec<Finding> {
@@ -279,5 +310,29 @@ mod tests {
         }
         assert_eq!(with(4, "source mongodb://r00,r01/").len(), 1);
         assert!(check("C003", "server {\"authorization\": true}\nuri mongodb://a,b/").is_empty());
+    }
+
+    #[test]
+    fn cm_1_1_dns_records_name_all_live_routers() {
+        let body = r#"server {"authorization": true, "clock": 1700000010, "routers": [{"host": "r1:27017", "ping": 1700000000}, {"host": "r2:27017", "ping": 1700000000}]}
+uri mongodb+srv://cluster.example.net/?appName=shop"#;
+        let found = |hosts: &[&str]| {
+            let mut example = Example::new("C003", "", body);
+            let hosts = hosts.iter().map(|host| (*host).to_owned()).collect();
+            example.evidence.srv_hosts.insert("cluster.example.net".to_owned(), hosts);
+            let mut found = judge(&example.evidence, &example.settings).findings;
+            found.retain(|finding| finding.rule == "C003");
+            found
+        };
+        let missing = found(&["r1:27017"]);
+        assert_eq!((missing.len(), missing[0].severity), (1, Severity::Error));
+        assert!(
+            missing[0].what.contains("lacks 1 of 2 live routers: `r2:27017`"),
+            "{}",
+            missing[0].what
+        );
+        for clean in [&["r1:27017", "r2:27017"][..], &["other:27017"], &[]] {
+            assert!(found(clean).is_empty(), "{clean:?}");
+        }
     }
 }

@@ -114,9 +114,9 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
         debug_assert!(cx.limit(&MIN_SHARE) == limits.owned_share, "one reading of the threshold");
         if !open_bucket
             && !tree
-            && let Some(step) = proposals::split(ns, profile, field, &child)
+            && let Some(steps) = proposals::split(ns, profile, field, &child)
         {
-            draft = draft.plan(Some("RF-01"), Safety::Manual, [step]);
+            draft = draft.plan(Some("RF-01"), Safety::Manual, steps);
         }
         cx.report(draft);
     }

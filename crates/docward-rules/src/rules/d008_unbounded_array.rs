@@ -235,7 +235,7 @@ fn report(
         ),
         Advice::Outlier | Advice::OpenBucket => draft,
         Advice::Child => match proposals::split(ns, profile, field, &child) {
-            Some(step) => draft.plan(Some("RF-01"), Safety::Manual, [step]),
+            Some(steps) => draft.plan(Some("RF-01"), Safety::Manual, steps),
             None => draft,
         },
     };
@@ -719,11 +719,13 @@ mod tests {
         );
         let command = &found[0].fix.as_ref().expect("a command").command();
         assert!(
-            command.ends_with(
+            command.contains(
                 r#".aggregate([{$unwind: {path: "$posts", includeArrayIndex: "elementNo"}}, {$replaceWith: {$mergeObjects: ["$posts", {_id: {parentUserId: "$_id", no: "$elementNo"}, parentUserId: "$_id", postId: "$posts._id"}]}}, {$merge: {into: "t_post", whenMatched: "keepExisting"}}])"#
             ),
             "{command}"
         );
+        let index = r#"; db.getSiblingDB("db_shop").getCollection("t_post").createIndex({parentUserId: 1"#;
+        assert!(command.contains(index), "{command}");
         assert!(
             found[0].todo.contains("keep their present `_id` as `postId`"),
             "{}",

@@ -1,6 +1,6 @@
 //! DM-08.5, PT-ts.1, PT-bucket.1, PT-bucket.2, LM-9, ALG-8: measurements kept as one plain document each.
 
-use docward_model::{Collection, Draft, Namespace, NewIndex, Safety, Step, Subject};
+use docward_model::{Collection, Draft, Namespace, NewIndex, Safety, Severity, Step, Subject};
 
 use crate::facts::{patterns, series, text};
 use crate::{Cx, declare_rule, threshold};
@@ -10,10 +10,12 @@ declare_rule! {
     ///
     /// ## What it checks
     /// Reports collections that store each measurement as one plain document. All of these must hold:
-    /// - at least 10,000 documents, on average below 1 KB
+    /// - at least 1,000 documents, on average below 1 KB
     /// - one date field, in 99 % of the documents
     /// - a field that identifies the series, with at least 50 documents per value
     /// - numbers as measured values, at least as many as text fields
+    ///
+    /// It is a note below 10,000 documents.
     ///
     /// ## Exceptions
     /// Business records with a date are not reported. Docward recognises them by a status, an array, texts that
@@ -44,11 +46,12 @@ declare_rule! {
     D013, "hand-made-time-series",
     level: Recommended,
     area: Growth,
+    severities: [Warn, Info],
     clauses: ["DM-08.5", "PT-ts.1", "PT-bucket.1", "PT-bucket.2", "LM-9"],
     maturity: Preview,
     scope: Everywhere,
     needs: [Documents],
-    thresholds: [MIN_DOCUMENTS, MIN_PER_SERIES, MAX_MEAN, MIN_PRESENCE],
+    thresholds: [MIN_DOCUMENTS, NOTE_DOCUMENTS, MIN_PER_SERIES, MAX_MEAN, MIN_PRESENCE],
     data: ["bucket", "buckets", "documents", "granularity", "hours", "metaField", "perBucket", "series", "timeField"],
     check: Collection(check),
 }
@@ -59,7 +62,15 @@ threshold!(
     Int(10_000),
     "documents",
     "our default",
-    "documents below which bucketing is not worth it"
+    "documents from which the finding is a warning"
+);
+threshold!(
+    NOTE_DOCUMENTS,
+    "note-documents",
+    Int(1_000),
+    "documents",
+    "our default",
+    "documents from which the finding is a note"
 );
 threshold!(
     MIN_PER_SERIES,
@@ -89,7 +100,7 @@ threshold!(
 fn check(collection: &Collection, cx: &mut Cx<'_>) {
     let Some(profile) = patterns::user_documents(collection) else { return };
     let limits = series::Limits {
-        documents: cx.count(&MIN_DOCUMENTS),
+        documents: cx.count(&NOTE_DOCUMENTS).min(cx.count(&MIN_DOCUMENTS)),
         per_series: cx.limit(&MIN_PER_SERIES),
         mean_bytes: cx.count(&MAX_MEAN),
         presence: cx.limit(&MIN_PRESENCE),
@@ -138,6 +149,11 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
             todo,
             profile.seen().showing(found.documents).estimated(!found.id.distinct.exact),
         )
+        .severity(if found.documents < cx.count(&MIN_DOCUMENTS) {
+            Severity::Info
+        } else {
+            Severity::Warn
+        })
         .data("documents", found.documents)
         .data("series", found.series)
         .data("hours", found.hours)

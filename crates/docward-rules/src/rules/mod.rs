@@ -58,6 +58,8 @@ mod i004_deep_index_key;
 mod i005_index_on_absent_field;
 mod i006_full_index_on_type_specific_field;
 mod i007_unused_index;
+mod i020_missing_ttl;
+mod i021_unindexed_query_in_code;
 mod k001_low_cardinality_shard_key;
 mod k002_dominated_shard_key;
 mod k003_monotonic_shard_key;
@@ -88,6 +90,7 @@ mod n018_long_namespace;
 mod n020_system_database_in_code;
 mod n021_name_in_code;
 mod n022_field_name_in_model;
+mod n023_database_name_in_uri;
 mod r001_reference_type_mismatch;
 mod r002_unindexed_reference;
 mod r003_dangling_references;
@@ -137,6 +140,8 @@ mod t012_epoch_as_number;
 mod t013_number_as_string;
 mod t014_deprecated_types;
 mod t015_digits_lost_in_double;
+mod t016_placeholder_value;
+mod t017_structure_in_string;
 mod t020_float_money_in_model;
 mod t021_string_date_in_model;
 mod t022_numeric_status_in_model;
@@ -235,6 +240,8 @@ pub static RULES: &[&Rule] = &[
     &i005_index_on_absent_field::I005,
     &i006_full_index_on_type_specific_field::I006,
     &i007_unused_index::I007,
+    &i020_missing_ttl::I020,
+    &i021_unindexed_query_in_code::I021,
     &k001_low_cardinality_shard_key::K001,
     &k002_dominated_shard_key::K002,
     &k003_monotonic_shard_key::K003,
@@ -265,6 +272,7 @@ pub static RULES: &[&Rule] = &[
     &n020_system_database_in_code::N020,
     &n021_name_in_code::N021,
     &n022_field_name_in_model::N022,
+    &n023_database_name_in_uri::N023,
     &r001_reference_type_mismatch::R001,
     &r002_unindexed_reference::R002,
     &r003_dangling_references::R003,
@@ -314,6 +322,8 @@ pub static RULES: &[&Rule] = &[
     &t013_number_as_string::T013,
     &t014_deprecated_types::T014,
     &t015_digits_lost_in_double::T015,
+    &t016_placeholder_value::T016,
+    &t017_structure_in_string::T017,
     &t020_float_money_in_model::T020,
     &t021_string_date_in_model::T021,
     &t022_numeric_status_in_model::T022,

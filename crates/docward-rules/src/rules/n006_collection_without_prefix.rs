@@ -79,7 +79,7 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
     {
         return;
     }
-    let proposal = renames::with_prefix(name, &prefix);
+    let proposal = renames::house_name(name, &prefix);
     let candidates = cx.shared(&prefix, |evidence| Candidates::of(evidence, &prefix));
     let obstacle = candidates.obstacle(cx.evidence(), ns, &proposal);
     let renamable = obstacle.is_none() && collection.kind != CollectionKind::TimeSeries;

@@ -123,7 +123,7 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
     } else {
         return;
     };
-    let proposal = renames::in_house_letters(name, &prefix);
+    let proposal = renames::house_name(name, &prefix);
     // What has letters of other alphabets people write anew.
     let needs_word = digit_first || proposal == *name || !proposal.is_ascii();
     let candidates = cx.shared(&prefix, |evidence| Candidates::of(evidence, &prefix));

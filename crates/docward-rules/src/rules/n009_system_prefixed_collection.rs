@@ -57,7 +57,7 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
         return;
     }
     let prefix = renames::house_prefix(cx.settings(), ns);
-    let proposal = renames::with_prefix(rest, &prefix);
+    let proposal = renames::house_name(rest, &prefix);
     let candidates = cx.shared(&prefix, |evidence| Candidates::of(evidence, &prefix));
     let obstacle = candidates.obstacle(cx.evidence(), ns, &proposal);
     let is_free = obstacle.is_none();

@@ -100,7 +100,7 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
         }
     }
     for ((_, stem), members) in groups {
-        let Some((first, kind, odd)) = members.first() else { continue };
+        let Some((first, _, odd)) = members.first() else { continue };
         let names: Vec<_> = members.iter().map(|(ns, ..)| ns.collection.as_str()).collect();
         let what = if members.len() == 1 {
             format!("the time suffix of `{}` {}", first.collection, odd.fault)
@@ -117,7 +117,6 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
             let rivals: Vec<&str> = same.map(|(ns, ..)| ns.collection.as_str()).collect();
             renames::obstacle(evidence, first, proposal, &rivals)
         });
-        let is_free = obstacle.is_none();
         let todo = match (&odd.proposal, obstacle) {
             (_, Some(obstacle)) => obstacle,
             (Some(proposal), None) if members.len() == 1 => {
@@ -133,6 +132,15 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
                 format!("find out which month it holds, and rename it to `{stem}_YYYYMM`")
             }
         };
+        let renames = members.iter().filter_map(|(namespace, kind, odd)| {
+            let plain = matches!(kind, CollectionKind::Plain | CollectionKind::Capped);
+            let to = odd.proposal.clone().filter(|_| plain)?;
+            let alike = members.iter().filter(|(.., other)| other.proposal.as_ref() == Some(&to));
+            let is_free = alike.count() == 1
+                && renames::obstacle(evidence, namespace, &to, &[]).is_none();
+            is_free.then(|| Step::RenameCollection { namespace: (*namespace).clone(), to })
+        });
+        let renames: Vec<Step> = renames.collect();
         let mut draft = Draft::new(
             Subject::Collection((*first).clone()),
             what,
@@ -143,15 +151,8 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
         .data("stem", stem.as_str())
         .data("collections", names)
         .key(stem.as_str());
-        if let Some(proposal) = &odd.proposal
-            && is_free
-            && matches!(kind, CollectionKind::Plain | CollectionKind::Capped)
-        {
-            draft = draft.plan(
-                Some("RF-11"),
-                Safety::Manual,
-                [Step::RenameCollection { namespace: (*first).clone(), to: proposal.clone() }],
-            );
+        if !renames.is_empty() {
+            draft = draft.plan(Some("RF-11"), Safety::Manual, renames);
         }
         cx.report(draft);
     }
@@ -165,6 +166,13 @@ mod tests {
         let body: String =
             names.iter().map(|n| format!("@ db_shop.{n}\n{{\"_id\": 1}}\n")).collect();
         check("N010", &body)
+    }
+
+    #[test]
+    fn dm_03_5_every_collection_of_the_family_is_renamed() {
+        let found = named(&["t_log_mar24", "t_log_apr24"]);
+        assert_eq!(found[0].fix.as_ref().expect("a fix").steps().len(), 2);
+        assert_eq!(named(&["t_log_mar24", "t_log_mar2024"])[0].fix, None);
     }
 
     #[test]

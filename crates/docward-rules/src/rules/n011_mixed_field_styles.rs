@@ -215,7 +215,7 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
     if one_style || foreign.is_some() {
         draft = draft.severity(Severity::Info);
     }
-    let reachable = reachable(profile, &offenders, target);
+    let reachable = reachable(&offenders, target);
     let moved = offenders.iter().map(|n| &n.field.path);
     cx.report(naming::renaming(draft, &collection.namespace, reachable, moved));
 }
@@ -290,23 +290,13 @@ fn renames(offenders: &[Named<'_>], target: Style) -> Vec<(String, String)> {
         .collect()
 }
 
-/// The names that one rename can reach: not inside arrays, and not below a field that moves itself.
-fn reachable(profile: &Profile, offenders: &[Named<'_>], target: Style) -> Vec<Rename> {
-    let moving: BTreeSet<usize> = offenders.iter().map(|n| n.at).collect();
+/// The renames that a statement can name.
+fn reachable(offenders: &[Named<'_>], target: Style) -> Vec<Rename> {
     offenders
         .iter()
         .filter(|n| !n.name().contains('.') && names::can_be_named(n.field.path.as_str()))
-        .filter(|n| {
-            let mut parent = n.field.parent;
-            while let Some(at) = parent {
-                if moving.contains(&at) {
-                    return false;
-                }
-                parent = profile.fields[at].parent;
-            }
-            true
-        })
         .filter_map(|n| naming::rename(n.field, &in_style(n.name(), target)))
+        .filter(|one| one.from != one.to)
         .collect()
 }
 
@@ -345,6 +335,28 @@ mod tests {
             )
             .is_empty()
         );
+    }
+
+    #[test]
+    fn dm_04_1_all_names_are_renamed_wherever_they_stand() {
+        let many: Vec<String> = (b'a'..=b'z').map(|c| format!("\"field_{0}{0}\": 1", char::from(c))).collect();
+        let camel: Vec<String> = (b'a'..=b'z').flat_map(|c| {
+            let c = char::from(c);
+            [format!("\"own{c}Name\": 1"), format!("\"own{c}Size\": 1")]
+        }).collect();
+        let body = format!(
+            "{{{}, {}, \"items\": [{{\"unit_price\": 1}}], \"ship_to\": {{\"post_code\": 1}}}}",
+            many.join(", "), camel.join(", ")
+        );
+        let found = check("N011", &body);
+        let docward_model::Step::RenameFields { renames, .. } =
+            &found[0].fix.as_ref().expect("a fix").steps()[0]
+        else {
+            panic!("{found:?}")
+        };
+        let from: Vec<&str> = renames.iter().map(|one| one.from.as_str()).collect();
+        assert_eq!(from.len(), 26 + 3, "{from:?}");
+        assert_eq!(from[..2], ["items[].unit_price", "ship_to.post_code"]);
     }
 
     #[test]

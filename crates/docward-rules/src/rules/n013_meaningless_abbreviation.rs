@@ -93,6 +93,12 @@ const GLOSSARY: &[(&str, &str)] = &[
     ("nm", "name"),
 ];
 
+/// What an abbreviation of the rule book stands for.
+pub(super) fn long_form(name: &str) -> Option<&'static str> {
+    let letters = name.to_lowercase();
+    GLOSSARY.iter().find(|(known, _)| *known == letters).map(|(_, long)| *long)
+}
+
 /// A name that says nothing.
 #[derive(Clone, Debug)]
 pub(super) struct Abbreviation {
@@ -338,9 +344,7 @@ fn proposal(
     };
     let only =
         |names: BTreeSet<String>| (names.len() == 1).then(|| names.into_iter().next()).flatten();
-    let known = || {
-        GLOSSARY.iter().find(|(known, _)| *known == letters).map(|(_, long)| in_style(long, style))
-    };
+    let known = || long_form(&short.name).map(|long| in_style(long, style));
     let elsewhere = || {
         let kind = short.types.dominant();
         let all = everywhere();

@@ -2,14 +2,18 @@
 
 use docward_model::{
     BsonType, Collection, DataValue, Draft, Field, FieldChange, FieldPath, Profile, Rename, Safety,
-    Step, Subject, UnsetWhere,
+    Step, Subject, UnsetWhere, code::FilterField,
 };
 
 use crate::{
     Cx, declare_rule,
     facts::{
-        names::{Style, in_style},
-        naming::{Overlap, Spellings, dominant_style, named, spellings, style_of},
+        code,
+        names::{Style, in_style, initials, words},
+        naming::{
+            Overlap, Spellings, concept, dominant_style, is_capital_abbreviation, named, spellings,
+            style_of,
+        },
         shell, text,
     },
 };
@@ -26,6 +30,9 @@ declare_rule! {
     /// - It is the initials of exactly one of the names.
     /// - It has the same type.
     /// - No document contains both.
+    ///
+    /// With `audit --code`, the rule also reports filters in source code that name a field which no document has,
+    /// if the documents have it in another spelling.
     ///
     /// ## Why it matters
     /// Each part of the application sees only the documents with its own spelling. Queries, sorts and reports
@@ -56,7 +63,7 @@ declare_rule! {
     scope: Everywhere,
     needs: [Documents],
     thresholds: [],
-    data: ["disjoint", "keep", "overlap", "spellings", "toMove"],
+    data: ["disjoint", "keep", "overlap", "spellings", "stored", "toMove"],
     check: Collection(check),
 }
 
@@ -66,6 +73,74 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
     for group in spellings(profile) {
         report(collection, profile, &group, style, cx);
     }
+    let Some(found) = &cx.evidence().code else { return };
+    let name = &collection.namespace.collection;
+    let same_name = |other: &&Collection| other.namespace.collection == *name;
+    if profile.documents < MIN_DOCUMENTS
+        || cx.evidence().collections.iter().filter(same_name).count() > 1
+    {
+        return;
+    }
+    for filter in found.queries.filters.iter().filter(|filter| filter.collection == *name) {
+        // Scripts look for old spellings to rename them.
+        if found.scripts.contains(&filter.place.location.file) {
+            continue;
+        }
+        if let Some(stored) = other_spelling(profile, &filter.path) {
+            report_filter(collection, profile, filter, stored, cx);
+        }
+    }
+}
+
+/// Fewer documents say little about what fields there are.
+const MIN_DOCUMENTS: u64 = 20;
+
+/// The field that a filter means, if no document has the one that it names.
+fn other_spelling<'p>(profile: &'p Profile, path: &str) -> Option<&'p Field> {
+    let plain = code::plain_path(path);
+    let dotted = |field: &Field| code::plain_path(&field.path.as_str().replace("[]", ""));
+    if profile.fields.iter().any(|field| dotted(field) == plain) {
+        return None;
+    }
+    let spelled = |path: &str| path.split('.').map(concept).collect::<Vec<_>>();
+    let wanted = spelled(&plain);
+    let letters = plain.to_lowercase();
+    let is_short = is_capital_abbreviation(&plain, 4);
+    let mut fitting = named(profile).into_iter().map(|named| named.field).filter(|field| {
+        let by_initials = is_short
+            && field.parent.is_none()
+            && words(&field.name).len() > 1
+            && initials(&field.name) == letters;
+        by_initials || spelled(&dotted(field)) == wanted
+    });
+    let first = fitting.next()?;
+    // Two spellings in the documents are the other finding of this rule.
+    fitting.next().is_none().then_some(first)
+}
+
+fn report_filter(
+    collection: &Collection,
+    profile: &Profile,
+    filter: &FilterField,
+    stored: &Field,
+    cx: &mut Cx<'_>,
+) {
+    let (path, own) = (&filter.path, stored.path.dotted());
+    let what = format!(
+        "the code filters `{}` by `{path}`, which no document has; {} {} `{own}`",
+        collection.namespace,
+        text::part(stored.count.min(profile.documents), profile.documents, "document"),
+        text::form(stored.count, "has", "have"),
+    );
+    let draft = code::draft(
+        cx.evidence(),
+        &filter.place,
+        path,
+        what,
+        "a query for a spelling that no document has finds nothing and raises no error",
+        format!("write `{own}` in the code"),
+    );
+    cx.report(draft.paths([FieldPath::new(path)]).data("stored", own.as_str()));
 }
 
 fn report(

@@ -71,7 +71,7 @@ declare_rule! {
 }
 
 /// The rules that judge a name by itself; of several that speak about one, the first of the loudest is told.
-const JUDGES: [&str; 6] = ["N009", "N004", "N003", "N007", "N002", "N006"];
+pub(super) const JUDGES: [&str; 6] = ["N009", "N004", "N003", "N007", "N002", "N006"];
 
 /// Those of them that ask for a prefix.
 const PREFIX_JUDGES: [&str; 2] = ["N002", "N006"];
@@ -142,19 +142,8 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
     }
     for ((kind, name), finding) in judged {
         let Some(named) = first.get(&(kind, name.as_str())) else { continue };
-        // What a deployment holds under the name, code does not say.
-        let what = match finding.rule.as_ref() {
-            "N002" => format!("database `{name}` does not begin with the configured prefix"),
-            _ => finding.what,
-        };
-        let todo = match finding.data.get("proposal") {
-            Some(DataValue::Text(proposal)) if !proposal.is_empty() => {
-                format!("name it `{proposal}`, here and wherever else it is used")
-            }
-            _ => finding.todo,
-        };
+        let (what, todo) = spoken(&name, &finding);
         let about = format!("{} {name}", word(kind));
-        let todo = format!("{todo} ({})", finding.rule);
         cx.report(
             code::draft(evidence, &named.place, &about, what, WHY, todo)
                 .data("name", name.as_str())
@@ -163,6 +152,21 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
                 .level(finding.level),
         );
     }
+}
+
+/// What a finding of a judge says where the name is used: what a deployment holds under it is not known there.
+pub(super) fn spoken(name: &str, finding: &Finding) -> (String, String) {
+    let what = match finding.rule.as_ref() {
+        "N002" => format!("database `{name}` does not begin with the configured prefix"),
+        _ => finding.what.clone(),
+    };
+    let todo = match finding.data.get("proposal") {
+        Some(DataValue::Text(proposal)) if !proposal.is_empty() => {
+            format!("name it `{proposal}`, here and wherever else it is used")
+        }
+        _ => finding.todo.clone(),
+    };
+    (what, format!("{todo} ({})", finding.rule))
 }
 
 /// The prefix that the house has for names of a kind: what is proposed for a name without one.
@@ -226,7 +230,7 @@ fn is_known(evidence: &Evidence, name: &CodeName) -> bool {
 }
 
 /// What the rules about names say of names that are nowhere but in code.
-fn judged<'n>(
+pub(super) fn judged<'n>(
     names: impl Iterator<Item = (NameKind, &'n str)>,
     judges: &[&str],
     settings: &Settings,

@@ -1,4 +1,4 @@
-//! DM-04.1, DM-04.2, DM-04.4, DM-04.5: names of fields as models in source code declare them.
+//! DM-04.1, DM-04.2, DM-04.3, DM-04.4, DM-04.5: names of fields as models in source code declare them.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,6 +7,7 @@ use docward_model::{
     code::{Code, DeclaredField},
 };
 
+use super::n013_meaningless_abbreviation::long_form;
 use crate::{
     Cx, declare_rule,
     facts::{
@@ -25,6 +26,8 @@ declare_rule! {
     /// Compares the field names that a model declares for one document or nested object. If at least three names,
     /// and three of four, share a style (camelCase or snake_case), Docward reports the others, including mixed
     /// ones (`Create_Time`). Names that begin with `$` or contain `.` or spaces are always reported.
+    ///
+    /// Abbreviations that say nothing are reported as well: those that Docward knows (`UN` for `userName`).
     ///
     /// With `--select pedantic`, Docward also reports mixed names without a dominant style, leading underscores
     /// and long names.
@@ -73,7 +76,7 @@ declare_rule! {
     level: Recommended,
     area: Hygiene,
     severities: [Warn],
-    clauses: ["DM-04.1", "DM-04.2", "DM-04.4", "DM-04.5"],
+    clauses: ["DM-04.1", "DM-04.2", "DM-04.3", "DM-04.4", "DM-04.5"],
     maturity: Preview,
     scope: Everywhere,
     needs: [Code],
@@ -131,7 +134,9 @@ const EXCEPTIONS: &[Exception] = &[
         page: "acronyms and constants in capitals (`URL`, `SMTPHost`, `org_UUID`)",
         applies: |name| {
             let is_acronym = || name.name.split('_').all(|part| part.len() <= 5);
-            (style_of(name.name) == Style::Screaming && is_acronym())
+            (style_of(name.name) == Style::Screaming
+                && is_acronym()
+                && long_form(name.name).is_none())
                 || without_capitals(name.name).is_some_and(|rest| name.has_rest(&rest))
         },
     },
@@ -223,6 +228,13 @@ fn fault(name: &str, wanted: Option<Style>, longest: u64) -> Option<(String, boo
     if name.chars().count() as u64 > longest {
         return Some((format!("has {} characters", name.chars().count()), false));
     }
+    if let Some(long) = long_form(name) {
+        let spelling = in_style(long, wanted.unwrap_or(Style::Camel));
+        return Some((
+            format!("is an abbreviation without a clear meaning (perhaps `{spelling}`)"),
+            true,
+        ));
+    }
     match (style_of(name), wanted) {
         (Style::Mixed, _) => {
             let spelling = in_style(name, wanted.unwrap_or(Style::Camel));
@@ -288,11 +300,30 @@ fn report(evidence: &Evidence, faults: &[Fault<'_>], is_pedantic: bool, cx: &mut
 
 #[cfg(test)]
 mod tests {
-    use super::EXCEPTIONS;
+    use super::{EXCEPTIONS, FieldPath};
+    use crate::testing::check;
 
     #[test]
     fn dm_04_1_exceptions_are_on_the_page() {
         let pages: Vec<&str> = EXCEPTIONS.iter().map(|exception| exception.page).collect();
         crate::facts::model_fields::tests::bullets_are("N022", &pages);
+    }
+
+    #[test]
+    fn dm_04_3_known_abbreviations_of_a_model_are_reported() {
+        let model = |name: &str| {
+            let head = "source order.js\nconst mongoose = require('mongoose');\n";
+            let fields = "orderItems: [String], payTime: Date";
+            format!(
+                "{head}module.exports = mongoose.model('Order', new mongoose.Schema({{{name}: String, {fields}}}));\n"
+            )
+        };
+        let found = check("N022", &model("UN"));
+        assert_eq!(found.len(), 1);
+        assert!(found[0].what.contains("perhaps `userName`"), "{}", found[0].what);
+        assert_eq!(found[0].paths, [FieldPath::new("UN")]);
+        for name in ["ID", "URL", "ip", "qty", "userName"] {
+            assert!(check("N022", &model(name)).is_empty(), "{name}");
+        }
     }
 }

@@ -5,7 +5,7 @@ use docward_model::{
     Step, Subject,
 };
 
-use crate::facts::{patterns, text};
+use crate::facts::{patterns, relations, text};
 use crate::{Cx, declare_rule, threshold};
 
 declare_rule! {
@@ -99,7 +99,11 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
     for reference in evidence.references.iter().filter(|r| r.from == *ns) {
         let path = reference.path.dotted();
         // Folded keys have no path an index could name.
-        if path == "_id" || path.contains('*') || serves(indexes, &path) {
+        if path == "_id"
+            || path.contains('*')
+            || serves(indexes, &path)
+            || relations::is_copy_in_id(collection, reference)
+        {
             continue;
         }
         if reference.children_per_parent.mean() > max_share * profile.documents as f64 {
@@ -188,6 +192,16 @@ mod tests {
             body.push_str(&format!("{{\"_id\": {i}, \"postId\": {}}}\n", i % 10));
         }
         body
+    }
+
+    #[test]
+    fn pt_ref_1_a_copy_in_the_id_needs_no_index() {
+        let mut body = String::from("@ db_blog.t_post\nx10 {\"_id\": $i}\n@ db_blog.t_comment\nindex {\"key\": {\"postId\": 1}, \"name\": \"i\"}\n");
+        for i in 0..1000 {
+            let post = i % 10;
+            body.push_str(&format!("{{\"_id\": {{\"postId\": {post}, \"no\": {i}}}, \"postId\": {post}}}\n"));
+        }
+        assert_eq!(check("R002", &body), []);
     }
 
     #[test]

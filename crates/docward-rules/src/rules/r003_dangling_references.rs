@@ -128,7 +128,7 @@ fn draft(
         ),
         "application code fails on the missing document, and $lookup returns an empty result",
         format!(
-            "list the documents whose `{}` refers to no document, and remove or repair them; ignore this if Docward read only a part of `{to}`",
+            "list the documents whose `{}` refers to no document, and remove or repair them",
             path.dotted()
         ),
         seen,
@@ -191,7 +191,7 @@ mod tests {
         let found = check("R003", &body(98));
         assert_eq!(found.len(), 1);
         assert!(found[0].what.starts_with("2 of 100"), "{}", found[0].what);
-        assert!(found[0].todo.contains("only a part"), "{}", found[0].todo);
+        assert!(!found[0].todo.contains("only a part"), "{}", found[0].todo);
         assert!(check("R003", &body(100)).is_empty());
     }
 

@@ -136,6 +136,8 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
         many: cx.count(&MANY),
         small_bytes: cx.count(&SMALL_BYTES),
         safe_bytes: cx.count(&SAFE_BYTES),
+        // Data alone does not ask for them.
+        overflow_pages: false,
         ..Bounds::default()
     };
     let evidence = cx.evidence();
@@ -144,6 +146,9 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
     // A collection that refers to itself is a tree; there is nothing to embed it in.
     let sure = |r: &&Reference| r.from == *ns && r.to != *ns && r.agreement() >= relations::SURE;
     for reference in evidence.references.iter().filter(sure) {
+        if relations::is_copy_in_id(collection, reference) {
+            continue;
+        }
         // `R004` says more about masters and their details.
         if r004::judge(evidence, reference, &r004::Limits::of(cx.settings(), ns)).is_some() {
             continue;

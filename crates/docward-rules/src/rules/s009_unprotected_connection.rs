@@ -1,6 +1,9 @@
 //! SE-7, SC-6: connection strings that cross public networks without TLS, or with its checks off.
 
-use docward_model::{ClientUri, Draft, Evidence, Level, Location, Seen, Subject, Unit, UriChange};
+use docward_model::{
+    ClientUri, Draft, Evidence, Level, Location, OptionValue, Seen, Subject, Unit, UriChange,
+    is_development_host,
+};
 
 use crate::{
     Cx, declare_rule,
@@ -21,11 +24,13 @@ declare_rule! {
     /// | public address without `tls=true` or `ssl=true` | error |
     /// | `tlsInsecure`, `tlsAllowInvalidCertificates` or `tlsAllowInvalidHostnames` with a host name or a public address | error |
     /// | the same options with a private address, with an address that code computes, or without TLS | warning |
+    /// | options of code with the same effect: `sslValidate: false`, `rejectUnauthorized: false`, `ssl_cert_reqs=CERT_NONE`, `InsecureSkipVerify: true` | as above |
     /// | the same options in code that sets them only if the connection string asks for it | note |
+    /// | `tls=false` or `ssl=false` with a host name, except names of this machine and of containers | warning |
     /// | any of these in a file that nothing imports | note |
     ///
-    /// Not reported are loopback addresses, and private addresses or host names without TLS: Docward does not
-    /// resolve names. `mongodb+srv://` always uses TLS.
+    /// Not reported are loopback addresses, private addresses without TLS, and host names without a word about TLS:
+    /// Docward does not resolve names. `mongodb+srv://` always uses TLS.
     ///
     /// ## Why it matters
     /// Anyone on the network path can read the documents and change them. Without certificate checks, an attacker
@@ -150,6 +155,22 @@ fn fault(uri: &ClientUri) -> Option<(String, Level, &'static str)> {
                 "remove the option and set tls=true; for a private certificate authority, set tlsCAFile",
             ));
         }
+        let is_off = uri.option("tls").is_some_and(|tls| tls.value == OptionValue::Bool(false));
+        let mut names = uri
+            .hosts
+            .iter()
+            .filter(|host| reach(host) == Reach::Unknown && !is_development_host(host));
+        if let Some(name) = names.next()
+            && public.is_empty()
+            && is_off
+            && !uri.srv
+        {
+            return Some((
+                format!("{label} turns off TLS for `{name}`"),
+                Level::Recommended,
+                "set tls=true, and net.tls.mode: requireTLS on the server",
+            ));
+        }
         return (!public.is_empty()).then(|| {
             (
                 format!(
@@ -209,6 +230,10 @@ mod tests {
         assert!(found("://localhost").is_empty());
         assert!(found("://db.example.net").is_empty(), "names are not looked up");
         assert!(found("+srv://cluster.example.net").is_empty());
+        assert_eq!(found("://db.example.net/?tls=false"), [Severity::Warn]);
+        assert_eq!(found("://db.example.net/?ssl=false"), [Severity::Warn]);
+        assert!(found("://mongo/?tls=false").is_empty());
+        assert!(found("://10.0.0.1/?tls=false").is_empty());
     }
 
     #[test]
@@ -225,6 +250,18 @@ mod tests {
         assert_eq!(severities("S009", "", code), [Severity::Warn]);
         assert!(severities("S009", "", &code.replace("True", "False")).is_empty());
         assert!(severities("S009", "", &code.replace("uri,", "'localhost',")).is_empty());
+        let others = [
+            "source a.py\nimport ssl\nfrom pymongo import MongoClient\nc = MongoClient(uri, ssl=True, ssl_cert_reqs=ssl.CERT_NONE)\n",
+            "source a.js\nconst {MongoClient} = require('mongodb');\nnew MongoClient(uri, {sslValidate: false});\n",
+            "source a.js\nconst mongoose = require('mongoose');\nmongoose.connect(uri, {tls: true, rejectUnauthorized: false});\n",
+            "source a.go\npackage a\nimport \"go.mongodb.org/mongo-driver/mongo\"\nfunc f() { mongo.Connect(ctx, options.Client().ApplyURI(uri).SetTLSConfig(&tls.Config{InsecureSkipVerify: true})) }\n",
+        ];
+        for code in others {
+            assert_eq!(severities("S009", "", code).len(), 1, "{code}");
+            let on = code.replace("CERT_NONE", "CERT_REQUIRED").replace(": false", ": !dev");
+            let on = on.replace("InsecureSkipVerify: true", "InsecureSkipVerify: dev");
+            assert!(severities("S009", "", &on).is_empty(), "{on}");
+        }
         let asked = "source A.java\nimport com.mongodb.client.MongoClients;\nclass A { Object f(String uri) {\n  Builder b = MongoClientSettings.builder();\n  if (uri.contains(\"tlsAllowInvalidCertificates=true\")) {\n    b.applyToSslSettings(s -> s.enabled(true).invalidHostNameAllowed(true));\n  }\n  return MongoClients.create(b.build());\n} }\n";
         assert_eq!(severities("S009", "", asked), [Severity::Info]);
         let always = asked.replace("uri.contains(\"tlsAllowInvalidCertificates=true\")", "ssl");

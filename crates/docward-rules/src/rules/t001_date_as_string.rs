@@ -15,8 +15,8 @@ declare_rule! {
     /// # Date as string
     ///
     /// ## What it checks
-    /// Reports fields whose strings are dates, with or without a time. More than 90 % of the non-empty strings
-    /// must be dates, or more than half if the name suggests a point in time (`createTime`, `paidAt`,
+    /// Reports fields whose strings are dates, with or without a time. More than 90 % of the strings must be dates,
+    /// apart from empty ones and marks for a missing value (`N/A`, `null`), or more than half if the name suggests a point in time (`createTime`, `paidAt`,
     /// `order_date`). Strings among real dates in one field belong to the same finding.
     ///
     /// It is a note for labels of a month (`2024-03`), and for fields with the name of a date whose text has an
@@ -130,8 +130,13 @@ fn dates_as_text(
     }
     if found.empty > 0 {
         steps.push(format!(
-            "{} empty, so omit the field in those documents",
-            text::verb(found.empty, "is", "are")
+            "{} empty{}, so omit the field in those documents",
+            text::verb(found.empty, "is", "are"),
+            if field.text.as_ref().is_some_and(|text| text.placeholders > 0) {
+                " or a placeholder such as `N/A`"
+            } else {
+                ""
+            }
         ));
     }
     if let Some(mix) = mixed_forms(field, &found) {

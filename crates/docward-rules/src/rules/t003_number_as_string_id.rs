@@ -152,6 +152,16 @@ mod tests {
     use docward_model::Severity;
 
     #[test]
+    fn dm_09_4_a_conversion_leaves_no_strings_behind() {
+        let found = check("T003", "x20 {\"orderId\": \"20240315000001\"}\nx2 {\"orderId\": \"\"}");
+        assert!(found[0].todo.contains("; 2 empty strings become null"), "{}", found[0].todo);
+        let command = found[0].fix.as_ref().expect("a fix").command();
+        assert!(command.contains(r#"{$cond: [{$eq: ["$orderId", ""]}, null, "$orderId"]}"#), "{command}");
+        let mixed = "x200 {\"orderId\": \"20240315000001\"}\n{\"orderId\": \"unknown\"}";
+        assert_eq!(check("T003", mixed)[0].fix, None);
+    }
+
+    #[test]
     fn dm_09_4_digits_are_reported_leading_zeros_are_information_20_digits_are_silent() {
         let found = check("T003", "x20 {\"orderId\": \"20240315000001\"}");
         assert_eq!(found.len(), 1);

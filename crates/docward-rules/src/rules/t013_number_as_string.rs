@@ -1,6 +1,8 @@
-//! DM-09.6, DM-09.4: amounts and quantities kept as text throughout.
+//! DM-09.6, DM-09.4, DM-09.2: amounts and quantities kept as text throughout.
 
-use docward_model::{BsonType, Collection, Draft, Field, Profile, Safety, Subject, TextClass};
+use docward_model::{
+    BsonType, Collection, Draft, Field, FieldChange, Profile, Safety, Subject, TextClass, TextForms,
+};
 
 use crate::facts::{amounts, classes, fold, names, statements, text, words};
 use crate::{Cx, declare_rule, threshold};
@@ -10,7 +12,10 @@ declare_rule! {
     ///
     /// ## What it checks
     /// Reports fields with the name of an amount or a quantity (`price`, `qty`, `weight`, `age`, `population`)
-    /// that hold only strings. At least 99 % of the non-empty strings must be numbers.
+    /// that hold only strings. At least 99 % of the strings must be numbers, apart from empty ones and marks for a
+    /// missing value (`N/A`, `null`).
+    ///
+    /// Also reports fields of any name whose strings are amounts with a currency (`$8.09M`, `1,234.50 €`).
     ///
     /// Not reported are ids, codes and versions, and the exact text of a number that a second field holds.
     ///
@@ -36,12 +41,12 @@ declare_rule! {
     T013, "number-as-string",
     level: Recommended,
     area: Correctness,
-    clauses: ["DM-09.6", "DM-09.4"],
+    clauses: ["DM-09.6", "DM-09.4", "DM-09.2"],
     maturity: Stable,
     scope: Everywhere,
     needs: [Documents],
     thresholds: [SHARE, MIN_VALUES, QUANTITIES],
-    data: ["fractions", "strings", "target", "whole"],
+    data: ["amounts", "examined", "fractions", "strings", "target", "whole"],
     check: Collection(check),
 }
 
@@ -100,6 +105,10 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
         .iter()
         .filter_map(|field| {
             let leaf = field.path.leaf();
+            if let Some(forms) = amounts_with_currency(field) {
+                let is_meant = has_number_twin(profile, field) || is_for_display(leaf);
+                return (!is_meant).then(|| currency_draft(collection, profile, field, forms));
+            }
             let money = amounts::is_money_field(profile, field);
             let quantity = names::words(leaf).last().is_some_and(|last| {
                 quantities.iter().any(|q| q == last || *q == words::singular(last))
@@ -126,10 +135,57 @@ fn numbers(field: &Field, share: f64, min: u64) -> Option<Numbers> {
         return None;
     }
     let found = field.text.as_ref()?;
-    let strings = found.total() - found.of(TextClass::Empty);
+    let strings = found.total() - found.of(TextClass::Empty) - found.placeholders;
     let (whole, fractions) = (found.of(TextClass::Integer), found.of(TextClass::Decimal));
     (strings >= min.max(1) && (whole + fractions) as f64 >= share * strings as f64)
         .then_some(Numbers { strings, whole, fractions })
+}
+
+/// The forms of a field whose strings are amounts with a currency.
+fn amounts_with_currency(field: &Field) -> Option<TextForms> {
+    let forms =
+        field.text.as_ref().filter(|_| classes::is_only(field, classes::Class::Text))?.forms;
+    (forms.examined >= MIN_AMOUNTS && forms.money * 10 >= forms.examined * 9).then_some(forms)
+}
+
+/// Fewer different amounts may be labels.
+const MIN_AMOUNTS: u64 = 5;
+
+/// Whether a name says that people read the text and no program does.
+fn is_for_display(name: &str) -> bool {
+    let shown = ["display", "displayed", "formatted", "label", "text", "string"];
+    names::words(name).iter().any(|word| shown.contains(&word.as_str()))
+}
+
+fn currency_draft(
+    collection: &Collection,
+    profile: &Profile,
+    field: &Field,
+    forms: TextForms,
+) -> Draft {
+    let path = &field.path;
+    let strings = field.types.of(BsonType::String);
+    Draft::new(
+        Subject::Field(collection.namespace.clone(), path.clone()),
+        format!(
+            "`{path}` holds amounts with a currency as text ({} of {} examined strings)",
+            text::count(forms.money),
+            text::count(forms.examined)
+        ),
+        "MongoDB compares text byte by byte, so ranges and sorting are wrong, and sums ignore strings",
+        format!(
+            "store the amount of `{}` as Decimal128 and its currency in a second field; the conversion has to remove signs and separators, and to multiply by factors such as M",
+            path.dotted()
+        ),
+        profile.seen_in(field, strings),
+    )
+    .data("strings", strings)
+    .data("examined", forms.examined)
+    .data("amounts", forms.money)
+    .data("target", "decimal")
+    .clauses(&["DM-09.6", "DM-09.2"])
+    .change(FieldChange::convert(path, [BsonType::Decimal]))
+    .examples(field.examples.iter().cloned())
 }
 
 /// A number of the same name beside the text: the text is the exact form of it.
@@ -208,11 +264,58 @@ mod tests {
     }
 
     #[test]
+    fn dm_09_6_a_conversion_leaves_no_strings_behind() {
+        let found = check("T013", "x20 {\"price\": \"99.00\"}\n{\"price\": \"\"}");
+        assert!(found[0].todo.contains("; 1 empty string becomes null"), "{}", found[0].todo);
+        let command = found[0].fix.as_ref().expect("a fix").command();
+        assert!(command.contains(r#"{$cond: [{$eq: ["$price", ""]}, null, "$price"]}"#), "{command}");
+        let mixed = "x200 {\"price\": \"99.00\"}\n{\"price\": \"on request\"}";
+        assert_eq!(check("T013", mixed)[0].fix, None);
+    }
+
+    #[test]
     fn codes_ids_versions_and_words_are_left_alone() {
         for name in ["zip", "phone", "version", "orderId", "year", "name", "countryCode", "size"] {
             assert!(check("T013", &format!("x20 {{\"{name}\": \"42\"}}")).is_empty(), "{name}");
         }
         assert!(check("T013", "x20 {\"price\": \"on request\"}").is_empty());
+    }
+
+    #[test]
+    fn dm_09_2_dm_09_6_amounts_with_a_currency_are_reported_under_any_name() {
+        for body in [
+            r#"x40 {"worldwideGross": "$$i.09M"}"#,
+            r#"x40 {"due": "1,2$i.50 €"}"#,
+            r#"x40 {"cost": "USD $i"}"#,
+        ] {
+            let found = check("T013", body);
+            assert_eq!(found.len(), 1, "{body}");
+            assert!(found[0].what.contains("amounts with a currency"), "{}", found[0].what);
+        }
+        for body in [
+            r#"x40 {"due": "$$i off the next order"}"#,
+            r#"x40 {"due": "$"}"#,
+            r#"x40 {"dueText": "$$i.09", "due": NumberDecimal("$i.09")}"#,
+            r#"x40 {"formattedPrice": "$$i.09"}"#,
+        ] {
+            assert!(check("T013", body).is_empty(), "{body}");
+        }
+    }
+
+    #[test]
+    fn dm_09_6_marks_for_a_missing_value_are_no_numbers_and_hide_none() {
+        let mixed = r#"x40 {"price": "$i.10"}
+x40 {"price": "N/A"}"#;
+        assert_eq!(check("T013", mixed).len(), 1);
+        assert!(check("T013", r#"x40 {"price": "N/A"}"#).is_empty());
+        assert!(
+            check(
+                "T013",
+                r#"x40 {"price": "$i.10"}
+x40 {"price": "call"}"#
+            )
+            .is_empty()
+        );
     }
 
     #[test]

@@ -1,8 +1,10 @@
-//! DM-09.4, the other side: ids as doubles that have lost digits already.
+//! DM-09.4, the other side: ids and codes as numbers that have lost digits already.
 
-use docward_model::{Collection, Draft, Field, Profile, Severity, Subject, TextClass};
+use docward_model::{
+    BsonType, Collection, Draft, Field, FieldChange, Profile, Severity, Subject, TextClass,
+};
 
-use crate::facts::{classes, text, words};
+use crate::facts::{classes, names, text, words};
 use crate::{Cx, declare_rule};
 
 declare_rule! {
@@ -11,6 +13,9 @@ declare_rule! {
     /// ## What it checks
     /// Reports fields with the name of an identifier that hold doubles between 2^53 (about 9 × 10^15) and 2^64. From
     /// 2^53 on, a double cannot hold every whole number: the last digits of the identifier are rounded.
+    ///
+    /// Also reports, as a warning, ZIP codes as numbers of 3 to 5 digits (`zip`, `zipCode`): a ZIP code has 5
+    /// digits, and a number has no leading zeros. Collections with several countries are not reported.
     ///
     /// ## Why it matters
     /// The stored number is not the identifier that was written. Two identifiers can become the same number, and a
@@ -34,7 +39,7 @@ declare_rule! {
     T015, "digits-lost-in-double",
     level: Recommended,
     area: Correctness,
-    severities: [Error],
+    severities: [Error, Warn],
     clauses: ["DM-09.4"],
     maturity: Stable,
     scope: Everywhere,
@@ -51,6 +56,9 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
         if doubles > 0 {
             cx.report(draft(collection, profile, field, doubles));
         }
+    }
+    for field in profile.fields.iter().filter(|field| lost_zeros(profile, field)) {
+        cx.report(zip_draft(collection, profile, field));
     }
 }
 
@@ -81,6 +89,47 @@ fn draft(collection: &Collection, profile: &Profile, field: &Field, doubles: u64
     .severity(Severity::Error)
     .data("doubles", doubles)
     .data("twin", twin.map_or("", |twin| twin.path.as_str()))
+}
+
+/// ZIP codes of 5 digits, and shorter ones: 00501 is the smallest.
+const SMALLEST_ZIP: f64 = 501.0;
+const SMALLEST_WHOLE_ZIP: f64 = 10_000.0;
+const LARGEST_ZIP: f64 = 99_999.0;
+/// Fewer different codes prove nothing.
+const MIN_ZIPS: f64 = 10.0;
+
+/// Whether the widths of the numbers prove that they are ZIP codes without their leading zeros.
+fn lost_zeros(profile: &Profile, field: &Field) -> bool {
+    let is_zip = matches!(
+        names::normalised(field.path.leaf()).as_str(),
+        "zip" | "zipcode" | "zip5" | "postalzip"
+    );
+    let in_one_country = classes::siblings(profile, field)
+        .iter()
+        .all(|other| !other.name.to_lowercase().contains("country") || other.distinct.values < 1.5);
+    is_zip
+        && in_one_country
+        && classes::is_only(field, classes::Class::Number)
+        && field.distinct.values >= MIN_ZIPS
+        && field.number.is_some_and(|number| {
+            number.fractional_doubles == 0
+                && (SMALLEST_ZIP..SMALLEST_WHOLE_ZIP).contains(&number.min)
+                && (SMALLEST_WHOLE_ZIP..=LARGEST_ZIP).contains(&number.max)
+        })
+}
+
+fn zip_draft(collection: &Collection, profile: &Profile, field: &Field) -> Draft {
+    let path = &field.path;
+    Draft::new(
+        Subject::Field(collection.namespace.clone(), path.clone()),
+        format!("`{path}` holds ZIP codes as numbers, and some have lost leading zeros"),
+        "a ZIP code has 5 digits: 02138 is stored as 2138, and a lookup by the code finds nothing",
+        format!("store `{}` as a string of 5 digits, with zeros in front", path.dotted()),
+        profile.seen_in(field, field.types.numbers()),
+    )
+    .severity(Severity::Warn)
+    .change(FieldChange::convert(path, [BsonType::String]))
+    .key("zeros")
 }
 
 /// A field beside this one that holds the same identifier as text: `id_str` beside `id`.
@@ -117,6 +166,28 @@ mod tests {
         assert!(found[0].todo.contains("take the value from `id_str`"), "{}", found[0].todo);
         let alone = check("T015", "x40 {\"userId\": {\"$numberDouble\": \"25007592717275955$i\"}}");
         assert!(alone[0].todo.contains("load the values again"), "{}", alone[0].todo);
+    }
+
+    #[test]
+    fn dm_09_4_zip_codes_of_several_widths_have_lost_zeros() {
+        let found = check(
+            "T015",
+            r#"x9 {"zipCode": 213$i}
+x9 {"zipCode": 9021$i}"#,
+        );
+        assert_eq!((found.len(), found[0].severity), (1, Severity::Warn));
+        for clean in [
+            r#"x9 {"zip": 9021$i}"#,
+            r#"x40 {"zip": "021$i"}"#,
+            r#"x9 {"zip": 213$i, "country": "CH"}
+x9 {"zip": 9021$i, "country": "US"}"#,
+            r#"x9 {"zip": 213$i}
+x9 {"zip": 90213$i}"#,
+            r#"x9 {"plot": 213$i}
+x9 {"plot": 9021$i}"#,
+        ] {
+            assert!(check("T015", clean).is_empty(), "{clean}");
+        }
     }
 
     #[test]

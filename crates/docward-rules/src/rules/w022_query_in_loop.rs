@@ -22,10 +22,11 @@ declare_rule! {
     /// ## Exceptions
     /// Not reported:
     /// - a list of constants, or one result
-    /// - a query that runs only if its result is not yet in memory
     ///
     /// Only with `--select pedantic`:
     /// - a list that the query limits to `max-queries` elements, or a collection that holds no more
+    /// - a query that runs only for a key that was not met before
+    /// - a function that also writes: it is a step for each element, and no query for all of them replaces it
     /// - a call that only looks like a query of MongoDB
     /// - code that never runs, scripts that are started by hand, and programs that one person uses in a terminal
     ///
@@ -88,7 +89,7 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
     let most = cx.count(&MAX_QUERIES);
     let mut loops: BTreeMap<(bool, &str, u32), Vec<&LoopQuery>> = BTreeMap::new();
     for query in &found.queries.in_loops {
-        if query.is_remembered || length(evidence, &query.list).is_some_and(|n| n <= 1) {
+        if length(evidence, &query.list).is_some_and(|n| n <= 1) {
             continue;
         }
         let is_pedantic = !is_certain(evidence, found, query, most);
@@ -107,6 +108,7 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
 /// Whether it is proven that queries run for each element of stored data.
 fn is_certain(evidence: &Evidence, found: &Code, query: &LoopQuery, most: u64) -> bool {
     query.is_proven
+        && !query.is_remembered
         && matches!(query.list, ListSource::Query { .. } | ListSource::Document)
         && length(evidence, &query.list).is_none_or(|n| n > most)
         && code::runs_by_itself(found, &query.place)

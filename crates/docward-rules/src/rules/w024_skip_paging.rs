@@ -11,11 +11,9 @@ declare_rule! {
     /// Reports a query that skips as many documents as the request asks for: `find().skip(page * size).limit(size)`,
     /// `SetSkip`, `$skip`, `PageRequest.of(page, size)`.
     ///
-    /// | severity | what shows that pages get deep |
-    /// |---|---|
-    /// | warning | the data: the collection holds more than `max-documents` documents (`docward audit --code`) |
-    /// | note | the code: request handlers insert documents into the collection |
-    /// | pedantic | nothing |
+    /// It is a warning when the collection grows, and a note otherwise. It grows when
+    /// - a request handler, or a function with data of its callers, inserts documents into it, or
+    /// - the data show more than `max-documents` documents (`docward audit --code`).
     ///
     /// ## Exceptions
     /// Not reported:
@@ -94,11 +92,10 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
         let is_certain =
             skip.is_proven && skip.from_request && code::runs_by_itself(found, &skip.place);
         let draft = draft(evidence, skip, stored);
-        cx.report(match stored {
-            Some(_) if is_certain => draft.severity(Severity::Warn),
-            None if is_certain && grows => draft.severity(Severity::Info),
-            _ => draft.severity(Severity::Info).pedantic(),
-        });
+        let grows = grows || stored.is_some();
+        let severity = if is_certain && grows { Severity::Warn } else { Severity::Info };
+        let draft = draft.severity(severity);
+        cx.report(if is_certain { draft } else { draft.pedantic() });
     }
 }
 

@@ -91,7 +91,7 @@ fn words(lost: &LostPromise) -> (Severity, String, &'static str, String) {
     };
     let why = match lost.library {
         Promiser::Mongoose if lost.never_runs => {
-            "Mongoose sends a query only when something awaits it, or calls exec() or then()"
+            "a Mongoose query is sent only when something awaits it, or calls exec() or then()"
         }
         Promiser::PyMongo => "a coroutine that is not awaited does not run",
         Promiser::Motor => "if the operation fails, nobody learns of it",
@@ -161,6 +161,8 @@ mod tests {
             "User.find({n: 1}).cursor().on('data', next);",
             "User.findOne;",
             "const user = new User({n: 1});\nuser.save(next);",
+            "const user = new User({n: 1});\nuser.save(deferred.makeNodeResolver());",
+            "User.deleteOne({n: 1}, onEnd(id));",
         ] {
             assert!(of_mongoose(body).is_empty(), "{body}");
         }

@@ -10,7 +10,9 @@ use super::{Dialect, USUAL, is_module_of, named};
 use crate::{
     Known, Language, Scan,
     clients::Made,
-    ir::{Arg, Call, Entry, Expr, Function, Key, Kind, Mark, ScopeId, ScopeKind, Unit},
+    ir::{
+        Arg, Call, Entry, Expr, Function, Key, Kind, Mark, ScopeId, ScopeKind, StatementKind, Unit,
+    },
     lower::{Lower, entry},
     syntax::{part, parts},
     values::{Signs, Values},
@@ -608,10 +610,28 @@ fn connects<'u, 't>(
     }
 }
 
-fn handles<'t>(_: &Unit<'t>, _: ScopeId, function: &Function<'t>, file: &str) -> Option<String> {
+fn handles<'t>(
+    unit: &Unit<'t>,
+    id: ScopeId,
+    function: &Function<'t>,
+    file: &str,
+) -> Option<String> {
     let is_verb = matches!(function.name, "GET" | "POST" | "PUT" | "DELETE" | "PATCH");
-    (has_request_parameters(function) || function.exported && is_verb && is_route_file(file))
-        .then(|| named("the request handler", function))
+    let answers = has_request_parameters(function)
+        || function.exported && is_verb && is_route_file(file)
+        || answers_context(unit, id, function);
+    answers.then(|| named("the request handler", function))
+}
+
+/// `async (ctx) => { ctx.body = … }` of Koa.
+fn answers_context<'t>(unit: &Unit<'t>, id: ScopeId, function: &Function<'t>) -> bool {
+    function.parameters.first().is_some_and(|(name, _)| *name == "ctx")
+        && unit.statements.iter().any(|statement| match &statement.kind {
+            StatementKind::Assign { target, .. } => {
+                unit.is_in(statement.scope, id) && target.path().as_deref() == Some("ctx.body")
+            }
+            _ => false,
+        })
 }
 
 fn has_request_parameters(function: &Function<'_>) -> bool {
@@ -656,10 +676,9 @@ fn models<'u, 't>(values: &Values<'u, 't>, out: &mut Known) {
     unit.each(|scope, expr| {
         if let Some(call) = expr.call()
             && matches!(call.method(), Some("model"))
-            && call
-                .receiver()
-                .and_then(Expr::last_name)
-                .is_none_or(|of| matches!(of, "mongoose" | "connection" | "conn" | "db" | "models"))
+            && (call.receiver().and_then(Expr::last_name).is_none_or(|of| {
+                matches!(of, "mongoose" | "connection" | "conn" | "db" | "models")
+            }) || call.args.len() >= 2 && unit.imports_from("mongoose"))
             && (call.receiver().is_some()
                 || unit.import("model").is_some_and(|i| i.module == "mongoose"))
             && let Some(name) = call.positional(0).and_then(|arg| values.text(arg, scope))

@@ -8,6 +8,7 @@ use super::{
     super::{
         Language, Scan,
         ir::{Call, Expr, Kind, ScopeId, ScopeKind, StatementKind},
+        updates::UPDATES,
         values::stem,
     },
     Query, Reading, Reads, target_names,
@@ -74,6 +75,24 @@ const LOOKUPS: [&str; 12] = [
     "array_key_exists",
     "in_array",
     "Load",
+];
+/// Methods that write, beside those that update.
+const WRITES: [&str; 15] = [
+    "save",
+    "insert",
+    "insertOne",
+    "insert_one",
+    "InsertOne",
+    "create",
+    "deleteOne",
+    "delete_one",
+    "DeleteOne",
+    "deleteMany",
+    "delete_many",
+    "remove",
+    "replaceOne",
+    "replace_one",
+    "find_one_and_replace",
 ];
 /// Shorter names of methods are `find` and `getOne`, which many classes have.
 const TELLING: usize = 8;
@@ -265,7 +284,7 @@ impl<'u, 't> Scan<'u, 't> {
                     is_proven: asked.is_proven && is_proven,
                     through: asked.through,
                     list,
-                    loop_line: self.places.at(own.at).line,
+                    loop_line: self.places.at(own.at.min(own.list.at)).line,
                     is_remembered: self.is_remembered(*scope, own, names),
                 });
             }
@@ -349,12 +368,23 @@ impl<'u, 't> Scan<'u, 't> {
                 .filter(|name| !matches!(*name, "self" | "cls" | "ctx" | "req" | "res" | "request"))
                 .collect();
             let names = self.derived(&given, own.at, own.end);
+            // What also writes is a step for each element, which no query for all of them replaces.
+            let query = Query { is_proven: query.is_proven && !self.writes(reading, id), ..query };
             let better = |had: &Query| !had.is_proven && query.is_proven;
             if uses(expr, &names, None) && found.get(&id).is_none_or(better) {
                 found.insert(id, query);
             }
         }
         found
+    }
+
+    /// Whether a function changes documents itself.
+    fn writes(&self, reading: &Reading<'u, 't>, function: ScopeId) -> bool {
+        reading.calls.iter().any(|(scope, expr)| {
+            let method = expr.call().and_then(Call::method);
+            method.is_some_and(|method| WRITES.contains(&method) || UPDATES.contains(&method))
+                && self.values.unit.is_in(*scope, function)
+        })
     }
 
     /// What other files need to know of functions that send a query with what they are given.

@@ -234,7 +234,12 @@ impl<'u, 't> Scan<'u, 't> {
             }
         };
         let are_vague = fields.iter().all(|f| !f.is_spread && is_vague(f));
-        are_vague.then_some((FilterKind::Flags, names))
+        // `_id: {$ne: id}` leaves out one document.
+        let kind = match names.iter().all(|name| name == "_id") {
+            true => FilterKind::Nothing,
+            false => FilterKind::Flags,
+        };
+        are_vague.then_some((kind, names))
     }
 
     /// Whether a document gets conditions behind its declaration: `filter.state = …`, `filter["state"] = …`.

@@ -46,7 +46,8 @@ impl<'u, 't> Scan<'u, 't> {
             place: self.place(skip.number.at, skip.scope),
             collection: skip.collection,
             is_proven: skip.is_proven,
-            from_request: origins.contains(&Origin::Request),
+            // A number that is called `from` identifies no user.
+            from_request: origins.iter().any(|o| matches!(o, Origin::Request | Origin::User(_))),
             is_bounded: self.is_clamped(skip.number, skip.scope, 0),
         })
     }

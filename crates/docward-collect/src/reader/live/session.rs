@@ -235,6 +235,7 @@ impl<'r> Session<'r> {
         let name = format!("mongodb://{}", hosts.join(","));
         let logged_in = options.credential.is_some();
         let user = options.credential.as_ref().and_then(|c| c.username.clone());
+        let source = options.credential.as_ref().and_then(|c| c.source.clone());
         let by_certificate = options
             .credential
             .as_ref()
@@ -305,7 +306,7 @@ impl<'r> Session<'r> {
                     ErrorKind::Authentication { .. } if by_certificate => {
                         LiveTrouble::Certificate { why, certified }
                     }
-                    ErrorKind::Authentication { .. } => LiveTrouble::Login { user, why },
+                    ErrorKind::Authentication { .. } => LiveTrouble::Login { user, database: source, why },
                     ErrorKind::ServerSelection { .. } | ErrorKind::Io(_) => session
                         .other_set(asked)
                         .unwrap_or(LiveTrouble::Unreachable { patience, why, certified }),

@@ -1,0 +1,130 @@
+//! DM-09.6: numbers and dates that stand for a missing value.
+
+use docward_model::{Collection, Draft, Field, Profile, Severity, Subject};
+
+use crate::facts::{classes, text};
+use crate::{Cx, declare_rule};
+
+declare_rule! {
+    /// # Placeholder value
+    ///
+    /// ## What it checks
+    /// Reports, as a note, fields with values that stand for a missing one:
+    /// - `NaN` among the numbers of a field
+    /// - dates of the year 9999 among other dates
+    ///
+    /// T001, T005 and T013 judge strings such as `N/A` in fields of dates and numbers.
+    ///
+    /// ## Why it matters
+    /// Ranges, minima, maxima and averages include such values. `NaN` makes every sum and average `NaN`. A date
+    /// of the year 9999 is the newest in each sort, and a TTL index never removes its document.
+    ///
+    /// ## Example
+    /// ```jsonl,fires
+    /// {"_id": 1, "weight": 70.5}
+    /// {"_id": 2, "weight": {"$numberDouble": "NaN"}}
+    /// ```
+    /// Omit the field:
+    /// ```jsonl,clean
+    /// {"_id": 1, "weight": 70.5}
+    /// {"_id": 2}
+    /// ```
+    ///
+    /// ## How to fix
+    /// Remove the field where the value is missing, and query with `$exists`.
+    ///
+    /// ## When to ignore it
+    /// All programs know the value, and every query excludes it.
+    T016, "placeholder-value",
+    level: Recommended,
+    area: Correctness,
+    severities: [Info],
+    clauses: ["DM-09.6"],
+    maturity: Preview,
+    scope: Everywhere,
+    needs: [Documents],
+    thresholds: [],
+    data: ["notFinite"],
+    check: Collection(check),
+}
+
+/// 9999-01-01, in milliseconds.
+const LAST_YEAR: i64 = 253_370_764_800_000;
+
+fn check(collection: &Collection, cx: &mut Cx<'_>) {
+    let Some(profile) = classes::shaped_by_people(collection) else { return };
+    for field in &profile.fields {
+        let not_finite = field.number.map_or(0, |number| number.not_finite);
+        let draft = if not_finite > 0 && not_finite < field.types.numbers() {
+            draft(
+                collection,
+                profile,
+                field,
+                not_finite,
+                format!(
+                    "{} of `{}` {} NaN or infinite",
+                    text::part(not_finite, field.types.numbers(), "number"),
+                    field.path,
+                    text::form(not_finite, "is", "are")
+                ),
+                "sums and averages over them are NaN or infinite, too",
+            )
+            .data("notFinite", not_finite)
+        } else if field.dates.is_some_and(|(first, last)| first < LAST_YEAR && last >= LAST_YEAR) {
+            draft(
+                collection,
+                profile,
+                field,
+                1,
+                format!("`{}` holds dates of the year 9999 among others", field.path),
+                "such a date is the newest in each sort, and ranges and TTL indexes include it",
+            )
+        } else {
+            continue;
+        };
+        cx.report(draft);
+    }
+}
+
+fn draft(
+    collection: &Collection,
+    profile: &Profile,
+    field: &Field,
+    count: u64,
+    what: String,
+    why: &'static str,
+) -> Draft {
+    Draft::new(
+        Subject::Field(collection.namespace.clone(), field.path.clone()),
+        what,
+        why,
+        format!("remove `{}` where there is no value, and query with $exists", field.path.dotted()),
+        profile.seen_in(field, count),
+    )
+    .severity(Severity::Info)
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::check;
+
+    #[test]
+    fn dm_09_6_nan_and_the_year_9999_stand_for_nothing() {
+        for body in [
+            r#"x20 {"weight": 70.$i}
+x20 {"weight": {"$numberDouble": "NaN"}}"#,
+            r#"x20 {"until": ISODate("2024-03-15T10:30:00Z")}
+x20 {"until": ISODate("9999-12-31T00:00:00Z")}"#,
+        ] {
+            assert_eq!(check("T016", body).len(), 1, "{body}");
+        }
+        for body in [
+            r#"x20 {"weight": {"$numberDouble": "NaN"}}"#,
+            r#"x20 {"weight": 70.$i}"#,
+            r#"x20 {"until": ISODate("9999-12-31T00:00:00Z")}"#,
+            r#"x20 {"until": ISODate("2099-12-31T00:00:00Z")}"#,
+        ] {
+            assert!(check("T016", body).is_empty(), "{body}");
+        }
+    }
+}
