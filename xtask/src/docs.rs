@@ -128,7 +128,8 @@ pub(crate) fn trace_page() -> Result<String> {
 /// The cases that check a clause, and what those that fail show.
 fn checked(clause: &Clause) -> String {
     let number = |kind: Kind| clause.cases.iter().filter(|case| case.kind == kind).count();
-    let kinds = [(Kind::Violating, "violating"), (Kind::Compliant, "compliant"), (Kind::Advice, "advice")];
+    let kinds =
+        [(Kind::Violating, "violating"), (Kind::Compliant, "compliant"), (Kind::Advice, "advice")];
     let mut parts: Vec<String> = kinds
         .into_iter()
         .filter(|&(kind, _)| number(kind) > 0)

@@ -148,7 +148,8 @@ fn enforcement(level: ValidationLevel, action: ValidationAction) -> String {
 /// together, and one for each object in an array, which `$rename` does not reach.
 fn rename(namespace: &Namespace, renames: &[Rename], only_where_free: bool) -> String {
     let depth = |one: &Rename| one.from.as_str().matches('.').count();
-    let is_alike = |one: &Rename, other: &Rename| match (one.from.in_array(), other.from.in_array()) {
+    let is_alike = |one: &Rename, other: &Rename| match (one.from.in_array(), other.from.in_array())
+    {
         (false, false) => depth(one) == depth(other),
         (true, true) => object(&one.from) == object(&other.from),
         _ => false,

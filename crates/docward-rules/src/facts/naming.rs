@@ -352,9 +352,7 @@ pub fn spellings(profile: &Profile) -> Vec<Spellings> {
         attach_abbreviations(profile, group, &mut concepts);
         for (_, mut members) in concepts {
             if members.len() > 1 {
-                let key = |at: usize| {
-                    (Reverse(profile.fields[at].count), &profile.fields[at].name)
-                };
+                let key = |at: usize| (Reverse(profile.fields[at].count), &profile.fields[at].name);
                 members.sort_by(|&a, &b| key(a).cmp(&key(b)));
                 let overlap = overlap(profile, &members);
                 out.push(Spellings { members, overlap });

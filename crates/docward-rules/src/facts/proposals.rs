@@ -1,8 +1,8 @@
 //! Names proposed in advice: the child collection of an array, the field that points back, its index.
 
 use docward_model::{
-    BsonType, Collection, DirectionKind, Evidence, Field, FieldShape, IndexKey, Namespace, NewIndex,
-    Profile, ProfileName, Settings, Step,
+    BsonType, Collection, DirectionKind, Evidence, Field, FieldShape, IndexKey, Namespace,
+    NewIndex, Profile, ProfileName, Settings, Step,
 };
 
 use super::names::{self, Style};

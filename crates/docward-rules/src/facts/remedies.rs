@@ -330,7 +330,8 @@ mod tests {
 
     #[test]
     fn the_conversion_of_more_types_is_the_one_proposal() {
-        let body = "x60 {\"_id\": $i, \"amount\": 19.99}\nx40 {\"_id\": 1$i, \"amount\": \"19.50\"}";
+        let body =
+            "x60 {\"_id\": $i, \"amount\": 19.99}\nx40 {\"_id\": 1$i, \"amount\": \"19.50\"}";
         let example = Example::new("T002", "", body);
         let found = judge(&example.evidence, &example.settings).findings;
         let remedies: Vec<_> = found
@@ -341,7 +342,10 @@ mod tests {
         let [(rule, steps)] = &remedies[..] else { panic!("{remedies:?}") };
         assert_eq!(*rule, "T005");
         let Step::ConvertField { from, to, .. } = &steps[0] else { panic!("{steps:?}") };
-        assert_eq!((from.as_slice(), to.as_slice()), (&[BsonType::String, BsonType::Double][..], &[BsonType::Decimal][..]));
+        assert_eq!(
+            (from.as_slice(), to.as_slice()),
+            (&[BsonType::String, BsonType::Double][..], &[BsonType::Decimal][..])
+        );
     }
 
     #[test]

@@ -144,7 +144,10 @@ fn renewed(validator: &Value, steps: &[Step]) -> Option<Value> {
     let changes: Vec<FieldChange> = steps.iter().flat_map(Step::changes).collect();
     let has_conditions =
         changes.iter().any(|change| !conditions(validator, change.path.as_str()).is_empty());
-    if has_conditions || changes.is_empty() || steps.iter().any(|s| matches!(s, Step::SetKind { .. })) {
+    if has_conditions
+        || changes.is_empty()
+        || steps.iter().any(|s| matches!(s, Step::SetKind { .. }))
+    {
         return None;
     }
     let renames = steps.iter().flat_map(|step| match step {
@@ -224,7 +227,9 @@ impl NewForm<'_> {
                     }
                     Value::Map(properties)
                 }
-                "items" if matches!(value, Value::Map(_)) => self.of(value, &format!("{path}[]"))?,
+                "items" if matches!(value, Value::Map(_)) => {
+                    self.of(value, &format!("{path}[]"))?
+                }
                 "allOf" => Value::List(
                     value.items().iter().map(|part| self.of(part, path)).collect::<Option<_>>()?,
                 ),

@@ -724,7 +724,8 @@ mod tests {
             ),
             "{command}"
         );
-        let index = r#"; db.getSiblingDB("db_shop").getCollection("t_post").createIndex({parentUserId: 1"#;
+        let index =
+            r#"; db.getSiblingDB("db_shop").getCollection("t_post").createIndex({parentUserId: 1"#;
         assert!(command.contains(index), "{command}");
         assert!(
             found[0].todo.contains("keep their present `_id` as `postId`"),

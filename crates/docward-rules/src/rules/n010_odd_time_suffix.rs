@@ -136,8 +136,8 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
             let plain = matches!(kind, CollectionKind::Plain | CollectionKind::Capped);
             let to = odd.proposal.clone().filter(|_| plain)?;
             let alike = members.iter().filter(|(.., other)| other.proposal.as_ref() == Some(&to));
-            let is_free = alike.count() == 1
-                && renames::obstacle(evidence, namespace, &to, &[]).is_none();
+            let is_free =
+                alike.count() == 1 && renames::obstacle(evidence, namespace, &to, &[]).is_none();
             is_free.then(|| Step::RenameCollection { namespace: (*namespace).clone(), to })
         });
         let renames: Vec<Step> = renames.collect();

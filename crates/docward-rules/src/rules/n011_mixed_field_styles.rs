@@ -339,14 +339,18 @@ mod tests {
 
     #[test]
     fn dm_04_1_all_names_are_renamed_wherever_they_stand() {
-        let many: Vec<String> = (b'a'..=b'z').map(|c| format!("\"field_{0}{0}\": 1", char::from(c))).collect();
-        let camel: Vec<String> = (b'a'..=b'z').flat_map(|c| {
-            let c = char::from(c);
-            [format!("\"own{c}Name\": 1"), format!("\"own{c}Size\": 1")]
-        }).collect();
+        let many: Vec<String> =
+            (b'a'..=b'z').map(|c| format!("\"field_{0}{0}\": 1", char::from(c))).collect();
+        let camel: Vec<String> = (b'a'..=b'z')
+            .flat_map(|c| {
+                let c = char::from(c);
+                [format!("\"own{c}Name\": 1"), format!("\"own{c}Size\": 1")]
+            })
+            .collect();
         let body = format!(
             "{{{}, {}, \"items\": [{{\"unit_price\": 1}}], \"ship_to\": {{\"post_code\": 1}}}}",
-            many.join(", "), camel.join(", ")
+            many.join(", "),
+            camel.join(", ")
         );
         let found = check("N011", &body);
         let docward_model::Step::RenameFields { renames, .. } =

@@ -196,10 +196,14 @@ mod tests {
 
     #[test]
     fn pt_ref_1_a_copy_in_the_id_needs_no_index() {
-        let mut body = String::from("@ db_blog.t_post\nx10 {\"_id\": $i}\n@ db_blog.t_comment\nindex {\"key\": {\"postId\": 1}, \"name\": \"i\"}\n");
+        let mut body = String::from(
+            "@ db_blog.t_post\nx10 {\"_id\": $i}\n@ db_blog.t_comment\nindex {\"key\": {\"postId\": 1}, \"name\": \"i\"}\n",
+        );
         for i in 0..1000 {
             let post = i % 10;
-            body.push_str(&format!("{{\"_id\": {{\"postId\": {post}, \"no\": {i}}}, \"postId\": {post}}}\n"));
+            body.push_str(&format!(
+                "{{\"_id\": {{\"postId\": {post}, \"no\": {i}}}, \"postId\": {post}}}\n"
+            ));
         }
         assert_eq!(check("R002", &body), []);
     }

@@ -156,7 +156,10 @@ mod tests {
         let found = check("T003", "x20 {\"orderId\": \"20240315000001\"}\nx2 {\"orderId\": \"\"}");
         assert!(found[0].todo.contains("; 2 empty strings become null"), "{}", found[0].todo);
         let command = found[0].fix.as_ref().expect("a fix").command();
-        assert!(command.contains(r#"{$cond: [{$eq: ["$orderId", ""]}, null, "$orderId"]}"#), "{command}");
+        assert!(
+            command.contains(r#"{$cond: [{$eq: ["$orderId", ""]}, null, "$orderId"]}"#),
+            "{command}"
+        );
         let mixed = "x200 {\"orderId\": \"20240315000001\"}\n{\"orderId\": \"unknown\"}";
         assert_eq!(check("T003", mixed)[0].fix, None);
     }

@@ -480,7 +480,8 @@ mod tests {
 
     #[test]
     fn dm_09_6_a_conversion_covers_every_number_of_the_field() {
-        let money = "x50 {\"price\": NumberInt(5)}\nx30 {\"price\": 5.5}\nx20 {\"price\": \"5.25\"}";
+        let money =
+            "x50 {\"price\": NumberInt(5)}\nx30 {\"price\": 5.5}\nx20 {\"price\": \"5.25\"}";
         let (from, to) = conversion(money).expect("a conversion");
         assert_eq!((from.len(), to), (3, "decimal"), "{from:?}");
         let fractions = "x50 {\"size\": NumberInt(5)}\nx30 {\"size\": 5.5}\nx20 {\"size\": \"7\"}";

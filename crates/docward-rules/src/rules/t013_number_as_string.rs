@@ -268,7 +268,10 @@ mod tests {
         let found = check("T013", "x20 {\"price\": \"99.00\"}\n{\"price\": \"\"}");
         assert!(found[0].todo.contains("; 1 empty string becomes null"), "{}", found[0].todo);
         let command = found[0].fix.as_ref().expect("a fix").command();
-        assert!(command.contains(r#"{$cond: [{$eq: ["$price", ""]}, null, "$price"]}"#), "{command}");
+        assert!(
+            command.contains(r#"{$cond: [{$eq: ["$price", ""]}, null, "$price"]}"#),
+            "{command}"
+        );
         let mixed = "x200 {\"price\": \"99.00\"}\n{\"price\": \"on request\"}";
         assert_eq!(check("T013", mixed)[0].fix, None);
     }

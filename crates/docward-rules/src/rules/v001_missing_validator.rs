@@ -281,7 +281,10 @@ x1500 {"_id": $i, "userName": "li", "age": NumberLong(31), "score": 2, "nick": n
     #[test]
     fn dm_11_1_the_skeleton_describes_every_field() {
         let fields: Vec<String> = (0..60).map(|n| format!("\"field{n}\": 1")).collect();
-        let found = check("V001", &format!("@ db_shop.t_users\nx20 {{\"_id\": $i, {}}}", fields.join(", ")));
+        let found = check(
+            "V001",
+            &format!("@ db_shop.t_users\nx20 {{\"_id\": $i, {}}}", fields.join(", ")),
+        );
         assert!(found[0].todo.contains("(60 required, 60 typed;"), "{}", found[0].todo);
     }
 
