@@ -12,8 +12,8 @@
 //
 // Beside the rule book's samples:
 //
-// - maxWaitTime; from 5.2 on the driver prefers one timeout for the whole client to it (GC-28)
-// - MongoClients.create makes clients; MongoClient.create does not exist (GC-27)
+// - maxWaitTime; since 5.2, the driver recommends one timeout for the whole client instead (GC-28)
+// - MongoClients.create creates clients; MongoClient.create does not exist (GC-27)
 // - the rule book's sample has none; this file has (SDK-ALL.4)
 
 import com.mongodb.ConnectionString;
@@ -109,7 +109,7 @@ public final class MongoConnection {
                 .applicationName("example")
                 .applyToSslSettings(ssl -> ssl.enabled(tls))
                 .applyToConnectionPoolSettings(pool -> pool
-                        // With SRV and with all mongos listed, a pool of this size is kept for each mongos (PF-2).
+                        // With SRV or a list of all mongos, the client keeps a pool of this size for each mongos (PF-2).
                         .maxSize(150)
                         .minSize(10)
                         .maxConnectionIdleTime(120000, TimeUnit.MILLISECONDS)
@@ -117,13 +117,13 @@ public final class MongoConnection {
                 .applyToSocketSettings(socket -> socket
                         .connectTimeout(10000, TimeUnit.MILLISECONDS)
                         .readTimeout(30000, TimeUnit.MILLISECONDS))
-                // Shorter than some elections take: retry what fails meanwhile, or allow 15000 (GC-29).
+                // Some elections take longer: retry failed operations, or set 15000 (GC-29).
                 .applyToClusterSettings(cluster -> cluster
                         .serverSelectionTimeout(5000, TimeUnit.MILLISECONDS))
                 .retryWrites(true)
                 .retryReads(true)
                 .writeConcern(WriteConcern.MAJORITY)
-                // Class core: core business reads what it has just written (RP-1).
+                // Class core: core services must read their own writes (RP-1).
                 .readPreference(ReadPreference.primary())
                 .build();
     }

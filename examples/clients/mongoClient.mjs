@@ -12,8 +12,8 @@
 //
 // Beside the rule book's samples:
 //
-// - the rule book's sample asks after connecting over SRV only; here every method does (SDK-ND.2)
-// - in functions that are started per request keep the client between warm calls with a pool of at most 5, or use a pooling proxy (GC-14)
+// - the rule book's sample checks only SRV connections; here every method has the check (SDK-ND.2)
+// - in functions that start for each request, keep the client between warm calls with a pool of at most 5, or use a pooling proxy (GC-14)
 import { MongoClient } from 'mongodb';
 
 /** Milliseconds that the health check takes at most. */
@@ -22,18 +22,18 @@ export const HEALTH_TIMEOUT_MS = 5000;
 export const OPTIONS = Object.freeze({
   appName: 'example',
   authSource: 'admin',
-  // With SRV and with all mongos listed, a pool of this size is kept for each mongos (PF-2).
+  // With SRV or a list of all mongos, the client keeps a pool of this size for each mongos (PF-2).
   maxPoolSize: 150,
   minPoolSize: 10,
   maxIdleTimeMS: 120000,
   waitQueueTimeoutMS: 5000,
   connectTimeoutMS: 10000,
-  // Shorter than some elections take: retry what fails meanwhile, or allow 15000 (GC-29).
+  // Some elections take longer: retry failed operations, or set 15000 (GC-29).
   serverSelectionTimeoutMS: 5000,
   retryWrites: true,
   retryReads: true,
   writeConcern: { w: 'majority' },
-  // Class core: core business reads what it has just written (RP-1).
+  // Class core: core services must read their own writes (RP-1).
   readPreference: 'primary',
 });
 

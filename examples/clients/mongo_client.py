@@ -13,7 +13,7 @@ the process ends. Everything secret comes from the environment:
 Beside the rule book's samples:
 
 - readPreference takes text; ReadPreference.SECONDARY_PREFERRED under that name raises ValueError (GC-26)
-- a client must not be used on both sides of fork(); shared_client() sees to it (SDK-ALL.3)
+- a client must not be used on both sides of fork(); shared_client() creates one per process (SDK-ALL.3)
 """
 
 import atexit
@@ -32,18 +32,18 @@ HEALTH_TIMEOUT_S = 5000 / 1000
 OPTIONS = {
     "appName": "example",
     "authSource": "admin",
-    # With SRV and with all mongos listed, a pool of this size is kept for each mongos (PF-2).
+    # With SRV or a list of all mongos, the client keeps a pool of this size for each mongos (PF-2).
     "maxPoolSize": 150,
     "minPoolSize": 10,
     "maxIdleTimeMS": 120000,
     "waitQueueTimeoutMS": 5000,
     "connectTimeoutMS": 10000,
-    # Shorter than some elections take: retry what fails meanwhile, or allow 15000 (GC-29).
+    # Some elections take longer: retry failed operations, or set 15000 (GC-29).
     "serverSelectionTimeoutMS": 5000,
     "retryWrites": True,
     "retryReads": True,
     "w": "majority",
-    # Class core: core business reads what it has just written (RP-1).
+    # Class core: core services must read their own writes (RP-1).
     # As text: an object under this name is refused with ValueError.
     "readPreference": "primary",
 }

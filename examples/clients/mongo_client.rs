@@ -92,17 +92,17 @@ async fn connect(scheme: &str, replica_set: bool) -> Result<Client> {
     }
     let mut options = ClientOptions::parse(uri).await?;
     options.app_name = Some("example".to_owned());
-    // With SRV and with all mongos listed, a pool of this size is kept for each mongos (PF-2).
+    // With SRV or a list of all mongos, the client keeps a pool of this size for each mongos (PF-2).
     options.max_pool_size = Some(150);
     options.min_pool_size = Some(10);
     options.max_idle_time = Some(Duration::from_millis(120000));
     options.connect_timeout = Some(Duration::from_millis(10000));
-    // Shorter than some elections take: retry what fails meanwhile, or allow 15000 (GC-29).
+    // Some elections take longer: retry failed operations, or set 15000 (GC-29).
     options.server_selection_timeout = Some(Duration::from_millis(5000));
     options.retry_writes = Some(true);
     options.retry_reads = Some(true);
     options.write_concern = Some(WriteConcern::majority());
-    // Class core: core business reads what it has just written (RP-1).
+    // Class core: core services must read their own writes (RP-1).
     let reads = ReadPreference::Primary;
     options.selection_criteria = Some(SelectionCriteria::ReadPreference(reads));
     options.tls = Some(match env::var("MONGODB_TLS").as_deref() {

@@ -270,7 +270,7 @@ fn pt_extref_1_elements_come_with_the_copies_beside_their_references() {
     let mut parts = check.split("section = ");
     let part = parts.find(|part| part.starts_with("\"stay-guests-capped-array.js\"")).unwrap();
     assert!(part.contains("tenant: {"), "{part}");
-    assert!(job(&case, "addStayGuest").does.contains("`tenant` comes along"));
+    assert!(job(&case, "addStayGuest").does.contains("`tenant` contains copies"));
 }
 
 /// Returns a model of readings in buckets with a rate.

@@ -61,7 +61,8 @@ mod tests {
 
     #[test]
     fn names_of_servers_are_not_development() {
-        for host in ["localhost:27017", "127.0.0.1", "[::1]:27017", "mongo", "db.local", "mongo1:1"] {
+        for host in ["localhost:27017", "127.0.0.1", "[::1]:27017", "mongo", "db.local", "mongo1:1"]
+        {
             assert!(is_development_host(host), "{host}");
         }
         for host in ["prod-mongo", "prod-db.internal", "db.corp.local", "m-0.m.svc.cluster.local"] {

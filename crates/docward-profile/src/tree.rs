@@ -273,7 +273,10 @@ impl Tree {
     /// Whether documents have an `_id`. It comes first, or at least before its object is folded.
     pub(crate) fn has_own_id(&self) -> bool {
         self.nodes[ROOT as usize].any != NONE
-            && self.nodes[ROOT as usize].children.iter().any(|&id| self.nodes[id as usize].is_own_id)
+            && self.nodes[ROOT as usize]
+                .children
+                .iter()
+                .any(|&id| self.nodes[id as usize].is_own_id)
     }
 
     /// Reduces every place to its share.

@@ -325,7 +325,10 @@ fn dm_04_5_the_own_id_is_not_one_of_the_keys_that_are_data() {
     let stats: Vec<_> = (0..20)
         .map(|i| {
             let mut days = doc! { "_id": i };
-            days.extend((0..280).map(|n| (format!("2024-{:02}-{:02}", n / 28 + 1, n % 28 + 1), Bson::Int32(n))));
+            days.extend(
+                (0..280)
+                    .map(|n| (format!("2024-{:02}-{:02}", n / 28 + 1, n % 28 + 1), Bson::Int32(n))),
+            );
             days
         })
         .collect();

@@ -49,7 +49,7 @@ fn findings(report: &Report, fails_from: Option<Severity>) -> TestSuite {
     }
     for skipped in &report.skipped {
         let mut status = TestCaseStatus::skipped();
-        status.set_message(text(&format!("not checked, because the run had no {}", skipped.needs)));
+        status.set_message(text(&format!("not checked, because the run lacks {}", skipped.needs)));
         suite.add_test_case(TestCase::new(text(&skipped.rule), status));
     }
     if suite.test_cases.is_empty() {

@@ -303,7 +303,7 @@ impl Page<'_> {
                 }
                 _ => rules.join(", "),
             };
-            let line = format!("not checked, because the run had no {}: {listed}", input.text());
+            let line = format!("not checked, because the run lacks {}: {listed}", input.text());
             let _ = writeln!(out, "{}", self.paint.dim(&wrap(&line, self.options.width, 0, 2)));
         }
     }

@@ -174,7 +174,8 @@ pub(crate) fn task(report: &Report) -> &'static str {
 pub(crate) fn limit_day(report: &Report, finding: &Finding) -> Option<String> {
     let Deadline { day, limit } = finding.deadline.as_ref()?;
     let today = report.run.as_ref().and_then(|run| run.started.get(..day.len()));
-    let word = if today.is_some_and(|today| day.as_str() < today) { "was forecast for" } else { "on" };
+    let word =
+        if today.is_some_and(|today| day.as_str() < today) { "was forecast for" } else { "on" };
     Some(format!("{limit} {word} {day}"))
 }
 

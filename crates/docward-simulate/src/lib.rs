@@ -271,7 +271,7 @@ mod tests {
     fn pt_outlier_1_what_is_left_out_is_said() {
         let said = not_simulated(&[Pattern::Embedded, Pattern::Outlier { page: 900 }], false);
         assert_eq!(said.len(), 1);
-        assert!(said[0].ends_with("also beyond 900 (PT-outlier.1)"), "{said:?}");
+        assert!(said[0].ends_with("even more than 900 (PT-outlier.1)"), "{said:?}");
         assert!(not_simulated(&[Pattern::Junction], true).is_empty());
         let newest = || Pattern::Subset { newest: 3, by: "_id".to_owned(), fields: Vec::new() };
         assert_eq!(not_simulated(&[Pattern::Junction, newest()], true).len(), 1);

@@ -7,8 +7,9 @@ use std::{
 };
 
 use docward_model::{
-    ClientSite, ClientUri, Location, Password, Purpose, is_development_host,
+    ClientSite, ClientUri, Location, Password, Purpose,
     code::{CodeSecret, Place, Placeholder, SecretKind},
+    is_development_host,
 };
 use docward_uri::Piece;
 

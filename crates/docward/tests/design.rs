@@ -115,7 +115,10 @@ fn dp_2_a_missing_answer_gives_the_question_and_exit_1() {
     let output = docward(&["design", &file]);
     assert_eq!(code(&output), 1, "{}", stderr(&output));
     let text = stdout(&output);
-    assert!(text.contains("UNDECIDED") && text.contains("how does `comment` live"), "{text}");
+    assert!(
+        text.contains("UNDECIDED") && text.contains("what is the lifecycle of `comment`"),
+        "{text}"
+    );
     assert_eq!(code(&docward(&["design", &file, "--fail-on", "never"])), 0);
 }
 

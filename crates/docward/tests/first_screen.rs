@@ -66,7 +66,7 @@ fn what_was_not_checked_is_the_same_number_everywhere() {
     let full = stdout(&docward(&["audit", SHOP, "--verbose"])).replace("\n  ", " ");
     let listed = full.lines().filter(|line| {
         line.starts_with(
-            "not checked, because the run had no \
+            "not checked, because the run lacks \
      ",
         )
     });

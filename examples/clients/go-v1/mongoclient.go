@@ -111,18 +111,18 @@ func connect(ctx context.Context, scheme string, replicaSet bool) (*mongo.Client
 	}
 	opts := options.Client().ApplyURI(uri).
 		SetAppName("example").
-		// With SRV and with all mongos listed, a pool of this size is kept for each mongos (PF-2).
+		// With SRV or a list of all mongos, the client keeps a pool of this size for each mongos (PF-2).
 		SetMaxPoolSize(150).
 		SetMinPoolSize(10).
 		SetMaxConnIdleTime(120000 * time.Millisecond).
 		SetConnectTimeout(10000 * time.Millisecond).
-		// Shorter than some elections take: retry what fails meanwhile, or allow 15000 (GC-29).
+		// Some elections take longer: retry failed operations, or set 15000 (GC-29).
 		SetServerSelectionTimeout(5000 * time.Millisecond).
 		SetRetryWrites(true).
 		SetRetryReads(true).
 		// In this form every 1.x release has it.
 		SetWriteConcern(writeconcern.New(writeconcern.WMajority())).
-		// Class core: core business reads what it has just written (RP-1).
+		// Class core: core services must read their own writes (RP-1).
 		SetReadPreference(readpref.Primary())
 	if os.Getenv("MONGODB_TLS") != "false" {
 		opts.SetTLSConfig(&tls.Config{MinVersion: tls.VersionTLS12})

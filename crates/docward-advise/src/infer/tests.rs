@@ -247,9 +247,8 @@ proptest! {
 fn dm_11_2_a_type_that_every_document_has_in_a_map_is_not_an_error() {
     let day = |n: i32| format!(", \"2024-{:02}-{:02}\": {n}", n / 28 + 1, n % 28 + 1);
     let days: String = (0..280).map(day).collect();
-    let pages = documents(50, |n| {
-        format!(r#"{{"_id": {{"$oid": "{n:024x}"}}, "page": "p{n}"{days}}}"#)
-    });
+    let pages =
+        documents(50, |n| format!(r#"{{"_id": {{"$oid": "{n:024x}"}}, "page": "p{n}"{days}}}"#));
     let (_, schema) = read_off(&pages, &Choices::default());
     assert!(pages.iter().all(|page| schema.accepts(page).unwrap()));
 }

@@ -154,7 +154,10 @@ fn bound(facts: &Facts, bounds: &Bounds) -> u64 {
 /// Whether a few parents have far more children than the others. PT-outlier.1 requires 1,000 or
 /// more, and ten times the 99th percentile.
 pub fn is_outlier(p99: u64, max: u64, bounds: &Bounds) -> bool {
-    bounds.overflow_pages && p99 < bounds.many && max >= bounds.many && max >= p99.saturating_mul(10)
+    bounds.overflow_pages
+        && p99 < bounds.many
+        && max >= bounds.many
+        && max >= p99.saturating_mul(10)
 }
 
 /// Returns every row of the tables.

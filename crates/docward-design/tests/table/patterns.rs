@@ -802,7 +802,7 @@ fn gc_07_ids_of_what_goes_stay_in_lists_and_that_is_told() {
     };
     assert!(told(&watched("forever", "")).is_empty());
     let expiring = told(&watched("1 year", ""));
-    assert!(expiring[0].contains("goes after 365 days"), "{expiring:?}");
+    assert!(expiring[0].contains("expires after 365 days"), "{expiring:?}");
     let deleted = told(&watched("forever", "  gone: {delete: listing, rate: 1/h}\n"));
     assert!(deleted[0].contains("`gone` deletes"), "{deleted:?}");
 }

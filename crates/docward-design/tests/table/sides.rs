@@ -270,7 +270,9 @@ writes:
     assert_eq!(apart.collection("order").services, ["billing", "shop", "tax"]);
     let said = |case: &Case| {
         let remarks = &case.decision("order.invoice").remarks;
-        remarks.iter().any(|r| r.starts_with("`order` is of `shop` and `invoice` of `billing`"))
+        remarks
+            .iter()
+            .any(|r| r.starts_with("`order` belongs to `shop` and `invoice` to `billing`"))
     };
     assert!(said(&apart), "{:?}", apart.decision("order.invoice").remarks);
     // A common service, or none, causes no remark. Services never affect the decision.

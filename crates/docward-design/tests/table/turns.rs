@@ -111,9 +111,9 @@ fn written(
             if mean(middle)? <= value { low = middle } else { high = middle - 1 }
         }
         return padded(low);
-    } else if when.starts_with("there is") {
+    } else if when.starts_with("the number of children") {
         let found = model.relationships.iter_mut().find(|r| r.name == decision.relationship)?;
-        found.growth = Some(match when.contains("no end") {
+        found.growth = Some(match when.contains("unbounded") {
             true => ChildGrowth::Endless { typical: 0.0, p99: 0.0 },
             false => ChildGrowth::Bounded,
         });
@@ -193,7 +193,7 @@ fn er_x_1_pt_slice_1_more_than_are_kept_turn_nothing() {
     let log = shop.decision("order.auditLog");
     assert!(!log.turns.is_empty());
     for turn in &log.turns {
-        assert!(!turn.when.contains("no end") && !turn.when.contains("at p99"), "{}", turn.when);
+        assert!(!turn.when.contains("unbounded") && !turn.when.contains("at p99"), "{}", turn.when);
     }
 }
 
@@ -294,7 +294,7 @@ fn dm_08_2_one_child_has_an_end() {
         let reads = ["from: parent, where: [_id], with: [parent.children], rate: 10/s"];
         let case = of(&pair(kind, &reads, WRITTEN));
         let turns = &case.decision("parent.children").turns;
-        assert!(!turns.iter().any(|turn| turn.when.contains("no end")), "{turns:?}");
+        assert!(!turns.iter().any(|turn| turn.when.contains("unbounded")), "{turns:?}");
     }
 }
 

@@ -123,7 +123,11 @@ fn draft(
             text::count(missing),
             text::plural(checked, "value"),
             text::form(missing, "has", "have"),
-            if reference.is_by_id() { format!("`{to}`") } else { format!("`{to}` with that `{}`", reference.to_path) },
+            if reference.is_by_id() {
+                format!("`{to}`")
+            } else {
+                format!("`{to}` with that `{}`", reference.to_path)
+            },
             of_references(reference)
         ),
         "application code fails on the missing document, and $lookup returns an empty result",

@@ -306,7 +306,9 @@ impl<'r> Session<'r> {
                     ErrorKind::Authentication { .. } if by_certificate => {
                         LiveTrouble::Certificate { why, certified }
                     }
-                    ErrorKind::Authentication { .. } => LiveTrouble::Login { user, database: source, why },
+                    ErrorKind::Authentication { .. } => {
+                        LiveTrouble::Login { user, database: source, why }
+                    }
                     ErrorKind::ServerSelection { .. } | ErrorKind::Io(_) => session
                         .other_set(asked)
                         .unwrap_or(LiveTrouble::Unreachable { patience, why, certified }),
