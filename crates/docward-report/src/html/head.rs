@@ -105,7 +105,7 @@ fn facts(report: &Report) -> Markup {
                         @if sampled {
                             "; " b { "sampled" } ": each finding says how many documents it is \
                              based on"
-                        } @else { "; all documents were read" }
+                        } @else { "; read in full" }
                     }
                     @if report.interrupted { "; " b .warn { "interrupted" } ": the report covers \
                      what was read so far" }

@@ -311,9 +311,9 @@ pub(crate) struct InferArgs {
     #[arg(value_name = "SOURCE")]
     pub(crate) sources: Vec<String>,
 
-    /// Fraction of documents that are treated as exceptions: a field is required if at most this
-    /// fraction lacks it, and a type is ignored if at most this fraction has it. 0 accepts
-    /// everything that was seen
+    /// Fraction of documents that are treated as exceptions. A field is required if at most this
+    /// fraction lacks it. A type is ignored if at most this fraction has it. 0 accepts everything that
+    /// was seen
     #[arg(long, value_name = "SHARE", default_value_t = 0.001, value_parser = share, allow_negative_numbers = true)]
     pub(crate) tolerance: f64,
 
