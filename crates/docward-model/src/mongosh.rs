@@ -145,7 +145,7 @@ fn enforcement(level: ValidationLevel, action: ValidationAction) -> String {
 }
 
 /// Returns one statement for fields of one depth, because MongoDB refuses to rename a field and its object
-/// together, and one for each object in an array, which `$rename` does not reach.
+/// together. Objects in an array have a statement each, because `$rename` does not reach them.
 fn rename(namespace: &Namespace, renames: &[Rename], only_where_free: bool) -> String {
     let depth = |one: &Rename| one.from.as_str().matches('.').count();
     let is_alike = |one: &Rename, other: &Rename| match (one.from.in_array(), other.from.in_array())

@@ -13,6 +13,9 @@
 
 use serde::{Deserialize, Serialize};
 
+/// The number of distinct identifiers kept. Their counts are the numbers of children for each parent.
+pub(crate) const SAMPLE_IDS: u32 = 16_384;
+
 /// A hash table of at most `2k` counted hashes, of which the `k` smallest count.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(from = "Saved", into = "Saved")]

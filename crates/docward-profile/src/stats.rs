@@ -4,7 +4,11 @@ use docward_model::{BlobKind, BsonType, Distribution, TextClass};
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    forms::Forms, histogram::Histogram, sketch::Sketch, tally::Tally, text, tree::SAMPLE_IDS,
+    forms::Forms,
+    histogram::Histogram,
+    sketch::{SAMPLE_IDS, Sketch},
+    tally::Tally,
+    text,
     values::OBJECT_ID_DIGITS,
 };
 

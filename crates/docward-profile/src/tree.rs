@@ -4,7 +4,12 @@
 //! which nodes followed it last time. Comparing sixteen bytes with the prediction is right most of
 //! the time and avoids hashing the name.
 
-use crate::{hash, sketch::Sketch, stats::Stats, text};
+use crate::{
+    hash,
+    sketch::{SAMPLE_IDS, Sketch},
+    stats::Stats,
+    text,
+};
 use docward_model::{KeyForm, TextClass};
 use serde::{Deserialize, Serialize};
 
@@ -20,8 +25,6 @@ pub(crate) const MAX_NODES: usize = 8192;
 /// The number of distinct values kept per place: near the root, and deeper.
 const SAMPLE_SHALLOW: u32 = 256;
 const SAMPLE_DEEP: u32 = 64;
-/// The number kept for identifiers, whose counts are the numbers of children for each parent.
-pub(crate) const SAMPLE_IDS: u32 = 16_384;
 /// From this number of places on, each keeps at most these numbers of distinct values and listed
 /// values. The total then stays within about 30 MB. The limits depend only on the final number of
 /// places.

@@ -1,8 +1,8 @@
 //! Finds files of a project that no running file imports: modules of JavaScript, TypeScript and Python that no other file
 //! imports, and modules that only such files import.
 //!
-//! In doubt a file counts as reached. This holds for folders that are loaded as a whole, files that a framework finds by
-//! path, files that start by themselves, and files that settings name.
+//! In doubt a file counts as reached. This holds for folders that are loaded as a whole, and for files that a framework
+//! finds by path. It also holds for files that start by themselves, and for files that settings name.
 
 use std::collections::{BTreeMap, BTreeSet};
 

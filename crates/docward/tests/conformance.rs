@@ -32,17 +32,17 @@ fn every_clause_has_its_cases() {
         clauses.iter().map(|clause| (clause.id.as_str(), clause)).collect();
     let mut seen = BTreeSet::new();
     for clause in &clauses {
-        let (place, id) = (&clause.place, &clause.id);
+        let id = &clause.id;
         if !seen.insert(id) {
-            faults.push(format!("{place}: {id} has a second entry"));
+            faults.push(format!("{id} has a second entry"));
         }
         if !rules.contains_key(id) {
-            faults.push(format!("{place}: docs/clauses.toml has no {id}"));
+            faults.push(format!("docs/clauses.toml has no {id}"));
         }
         let mut kinds: Vec<Kind> = clause.cases.iter().map(|case| case.kind).collect();
         for other in &clause.same_as {
             let Some(other) = by_id.get(other.as_str()) else {
-                faults.push(format!("{place}: no clause {other}"));
+                faults.push(format!("{id}: no clause {other}"));
                 continue;
             };
             kinds.extend(other.cases.iter().map(|case| case.kind));
@@ -52,13 +52,13 @@ fn every_clause_has_its_cases() {
             };
             let is_advice = other.cases.iter().any(|case| case.kind == Kind::Advice);
             if !is_advice && !rules.get(id).is_some_and(|own| own.iter().any(expects)) {
-                faults.push(format!("{place}: no rule of {id} is in the cases of {}", other.id));
+                faults.push(format!("no rule of {id} is in the cases of {}", other.id));
             }
         }
         let is_shown = kinds.contains(&Kind::Advice)
             || (kinds.contains(&Kind::Violating) && kinds.contains(&Kind::Compliant));
         if !is_shown {
-            faults.push(format!("{place}: {id} needs a violating and a compliant case, or advice"));
+            faults.push(format!("{id} needs a violating and a compliant case, or advice"));
         }
         for case in &clause.cases {
             if case.runs.is_empty() {

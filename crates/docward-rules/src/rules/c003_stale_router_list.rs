@@ -22,8 +22,8 @@ declare_rule! {
     /// - an error when live routers are missing from the list
     /// - a warning when the list contains hosts that no router has used for an hour
     ///
-    /// The audit of a running cluster also looks up the names of `mongodb+srv://` strings of `--client-uri` in DNS,
-    /// and compares the records in the same way.
+    /// For `mongodb+srv://` strings of `--client-uri`, the audit of a running cluster asks DNS, and compares the
+    /// records in the same way.
     ///
     /// A router is live when its last sign of life is at most two minutes older than the newest one. Routers send
     /// one every 30 seconds.

@@ -18,10 +18,9 @@ declare_rule! {
     /// ## What it checks
     /// Looks for dates at the top level whose name is an expiry: `expiresAt`, `expireAt`, `expiry`, `expires_on` and
     /// the like. Reports those without a TTL index:
-    /// - in code: models of sessions, tokens, codes, locks, caches and similar records, if the project declares no TTL
-    ///   index on such a field and no statement deletes documents by it
-    /// - in data: collections of that kind whose indexes are known, with documents whose expiry dates span a week or
-    ///   more
+    /// - in code: models of sessions, tokens, codes, locks, caches and the like, if the project declares no TTL index on
+    ///   the field and never deletes by it
+    /// - in data: such collections, if their indexes are known and the expiry dates span a week or more
     ///
     /// Only with `--select pedantic`:
     /// - other models and collections: a coupon, a contract or a subscription that has expired is usually kept

@@ -31,8 +31,8 @@ declare_rule! {
     /// - It has the same type.
     /// - No document contains both.
     ///
-    /// With `audit --code`, the rule also reports filters in source code that name a field which no document has,
-    /// if the documents have it in another spelling.
+    /// With `audit --code`, the rule also reports filters in source code. They name a field in a spelling that no
+    /// document has, and documents have it in another one.
     ///
     /// ## Why it matters
     /// Each part of the application sees only the documents with its own spelling. Queries, sorts and reports

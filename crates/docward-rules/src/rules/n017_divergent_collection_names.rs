@@ -22,8 +22,8 @@ declare_rule! {
     /// Within one database, `orders` and `t_orders` are two spellings.
     ///
     /// Also reports:
-    /// - two collections of one database with nearly the same fields whose names differ by one letter in one word
-    ///   (`orders` and `oders`) or by a plural (`user` and `users`)
+    /// - two collections of one database with nearly the same fields, and names that differ by one letter
+    ///   (`orders`, `oders`) or by a plural (`user`, `users`)
     /// - with `audit --code`, names in source code that spell a collection of the deployment differently
     ///
     /// ## Why it matters

@@ -15,9 +15,10 @@ declare_rule! {
     /// # Date as string
     ///
     /// ## What it checks
-    /// Reports fields whose strings are dates, with or without a time. More than 90 % of the strings must be dates,
-    /// apart from empty ones and marks for a missing value (`N/A`, `null`), or more than half if the name suggests a point in time (`createTime`, `paidAt`,
-    /// `order_date`). Strings among real dates in one field belong to the same finding.
+    /// Reports fields whose strings are dates, with or without a time. More than 90 % of the strings must be dates.
+    /// If the name suggests a point in time (`createTime`, `paidAt`, `order_date`), more than half is enough. Empty
+    /// strings and marks for a missing value (`N/A`, `null`) do not count. Strings among real dates in one field
+    /// belong to the same finding.
     ///
     /// It is a note for labels of a month (`2024-03`), and for fields with the name of a date whose text has an
     /// unknown form.

@@ -328,8 +328,8 @@ struct Version<'a> {
 
 /// The version field of the collection, if documents of several versions exist.
 ///
-/// The type depends on the version if all versions from one on have the count of one class, and all older ones
-/// the count of the other.
+/// The type depends on the version if it changed once: all versions from one on have one class, and all older ones
+/// have the other.
 fn versions<'a>(
     profile: &'a Profile,
     field: &Field,

@@ -53,8 +53,8 @@ declare_rule! {
     /// ```
     ///
     /// ## How to fix
-    /// Sort by an indexed key that ends with `_id`, return the last key with each page, and read the next page with a
-    /// filter on it: `{_id: {$gt: last}}`. If users need page numbers, bound them.
+    /// Sort by an indexed key that ends with `_id`, and return the last key with each page. Read the next page with a
+    /// filter on that key: `{_id: {$gt: last}}`. If users need page numbers, bound them.
     ///
     /// ## When to ignore it
     /// Nobody opens pages far behind the first, or a filter always leaves few documents.

@@ -28,8 +28,8 @@ Examples:
   docward design simulate iot.yaml --server mongodb://127.0.0.1/ --series reading --readings 1000000 --yes
   docward design simulate shop.yaml --server mongodb://127.0.0.1/ --yes --format json | jq '.relationships[].ranking'
 
-The command creates a scratch database, docward_simulate_…, and drops it at the end, even after a \
- failure, Ctrl-C or SIGTERM. docs/design-simulate.md explains the figures.
+The command creates a scratch database, docward_simulate_…, and drops it at the end. It does so \
+ after a failure, Ctrl-C or SIGTERM as well. docs/design-simulate.md explains the figures.
 
 Exit codes: 0 measured, or plan shown (without --yes), 2 could not run.";
 

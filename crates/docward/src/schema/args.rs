@@ -156,9 +156,9 @@ Examples:
   docward schema apply \"$OPERATOR_URI\" --schema user.schema.json --namespace db_shop.t_user --step strict --yes
   docward schema apply \"$OPERATOR_URI\" --schema user.schema.json --namespace db_shop.t_user --measure-cost
 
-Steps: warn (MongoDB logs writes that break the schema), moderate (new documents must meet it, \
- documents that break it already can be updated), strict (every write must meet it). Docward does \
- not set strict while documents break the schema.
+Steps: with warn, MongoDB logs writes that break the schema. With moderate, new documents must \
+ meet it, and documents that break it already can be updated. With strict, every write must meet \
+ it. Docward does not set strict while documents break the schema.
 
 Docward saves the previous validator in a file. `docward schema rollback FILE URI` restores it.
 

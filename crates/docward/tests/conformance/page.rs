@@ -9,8 +9,6 @@ use std::{fs, io, path::Path};
 #[derive(Debug, Default)]
 pub(crate) struct Clause {
     pub(crate) id: String,
-    /// The file name and line of the heading.
-    pub(crate) place: String,
     /// Clauses whose cases show this clause too.
     pub(crate) same_as: Vec<String>,
     pub(crate) cases: Vec<Case>,
@@ -98,7 +96,7 @@ pub(crate) fn parse(name: &str, text: &str) -> Result<Vec<Clause>, String> {
             clause.cases.push(Case { kind, place, fails: None, files, runs: Vec::new() });
         } else if let Some(title) = line.strip_prefix("## ") {
             let id = title.split(':').next().unwrap_or_default().trim().to_owned();
-            clauses.push(Clause { id, place, ..Clause::default() });
+            clauses.push(Clause { id, ..Clause::default() });
         } else if let Some(info) = line.strip_prefix("```") {
             let mut body = Vec::new();
             loop {
