@@ -524,7 +524,7 @@ mod tests {
         assert_eq!(
             step(all, false),
             format!(
-                r#"{OWN}.updateMany({{}}, {{$rename: {{"unit_price": "unitPrice", "ship.to_city": "ship.toCity"}}}})"#
+                r#"{OWN}.updateMany({{}}, {{$rename: {{"unit_price": "unitPrice"}}}}); {OWN}.updateMany({{}}, {{$rename: {{"ship.to_city": "ship.toCity"}}}})"#
             )
         );
         assert_eq!(

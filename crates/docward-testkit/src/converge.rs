@@ -1,5 +1,5 @@
 //! Applies the proposals of an audit to a live copy of the data, in the order of the script that the
-//! audit writes, and audits again. What was proposed must be gone, nothing new may appear, and no
+//! audit writes. Then it audits again: what was proposed must be gone, nothing new may appear, and no
 //! value may be lost.
 
 use std::{

@@ -295,7 +295,7 @@ fn check_deployments(
 ) -> anyhow::Result<Vec<String>> {
     let file = file.display();
     if collected.deployments.is_empty() {
-        let problems = collected.problems.iter().map(|p| format!("{}: {}", p.source, p.message));
+        let problems = collected.problems.iter().map(|p| format!("{} ({})", p.message, p.source));
         let problems = problems.collect::<Vec<_>>().join("; ");
         bail!(
             "--resume {file}: cannot reach the deployment, and the file was not changed: {problems}"

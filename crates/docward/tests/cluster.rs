@@ -84,7 +84,7 @@ fn sk_1_ck_13_the_key_a_collection_has_is_judged_and_its_chunks_are_counted() {
         assert_eq!(low.len(), 1);
         let what = text(low[0], "what");
         assert!(what.starts_with("shard key { status: 1 } has 3 different values"), "{what}");
-        assert!(what.ends_with("4 of its 12 chunks are marked as too large to be moved"), "{what}");
+        assert!(what.ends_with("4 of its 12 chunks are marked as too large to move"), "{what}");
         assert!(of_rule(&report, "K005").is_empty(), "K001 has said it");
         // The shard key needs the shorter of two indexes, so that index is not redundant.
         assert!(of_rule(&report, "I001").is_empty());
@@ -112,7 +112,7 @@ fn sk_2_shardkey_judges_the_key_that_is_there_first_and_measures_its_spread() {
     let key = &collection["keys"][0];
     assert_eq!(key["key"], serde_json::json!({"status": 1}));
     assert_eq!((&key["fullestBy"], &key["fullestShard"]), (&"chunks".into(), &0.75.into()));
-    assert_eq!(key["change"], "the collection is sharded by it already");
+    assert_eq!(key["change"], "the collection is already sharded by this key");
     assert_eq!(key["analyzeShardKey"], Value::Null, "that needs 7.0");
     assert_eq!(collection["current"]["shards"][0]["jumbo"], 4);
     assert_eq!(collection["current"]["zones"][0], "EU");

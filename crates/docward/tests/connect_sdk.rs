@@ -251,7 +251,7 @@ fn pf_2_pf_5_mongos_share_the_pool() {
     assert!(notes.is_empty(), "{notes}");
     let (text, notes) = client(&["--method", "all-mongos"]);
     assert!(text.contains("\"maxPoolSize\": 150,") && text.contains("# For each mongos"), "{text}");
-    assert!(notes.contains("a pool of 150 for each mongos"), "{notes}");
+    assert!(notes.contains("a pool of 150 connections for each router"), "{notes}");
     let (text, notes) = client(&["--method", "replica-set", "--mongos", "16"]);
     assert!(text.contains("\"maxPoolSize\": 150,") && notes.is_empty(), "{text}{notes}");
 }

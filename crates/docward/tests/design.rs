@@ -597,7 +597,7 @@ fn dp_2_data_that_left_its_model_is_drift_and_exit_1() {
         .collect();
     assert_eq!(found, ["R031", "R032", "R030"]);
     let turned = report["findings"][0]["todo"].as_str().unwrap();
-    assert!(turned.contains("turns from embed to reference"), "{turned}");
+    assert!(turned.contains("changes from embed to reference"), "{turned}");
     // The same rules report findings in an audit.
     let audit = docward(&[
         "audit",

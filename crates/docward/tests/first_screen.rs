@@ -24,7 +24,9 @@ fn run_in(directory: &Path, variables: &[(&str, &str)], arguments: &[&str]) -> O
 fn fix_first(text: &str) -> Vec<String> {
     let lines = text.lines().skip_while(|line| *line != "Fix first").skip(1);
     let lines = lines.take_while(|line| !line.is_empty());
-    lines.map(|line| line.split_whitespace().nth(1).unwrap().to_owned()).collect()
+    // What does not fit into one line goes on below its beginning.
+    let entries = lines.filter(|line| !line.starts_with("   "));
+    entries.map(|line| line.split_whitespace().nth(1).unwrap().to_owned()).collect()
 }
 
 #[test]

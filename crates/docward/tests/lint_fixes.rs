@@ -196,7 +196,7 @@ fn sc_7_patches_show_no_password() {
     fs::write(folder.path().join("app.py"), &apart).unwrap();
     let output = diff(folder.path(), &[".", "--unsafe-fixes"]);
     let said = stderr(&output);
-    assert!(said.contains("app.py:12 is left out") && !said.contains("app.py:3 "), "{said}");
+    assert!(said.contains("the patch omits app.py:12") && !said.contains("app.py:3 "), "{said}");
     assert!(said.contains("note: the patch has 3 fixes in 1 file"), "{said}");
     git_apply(folder.path(), &output.stdout).unwrap();
     let expected = ALL.replace("import os\n", "").replace(

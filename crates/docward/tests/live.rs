@@ -442,7 +442,7 @@ fn documents_that_break_their_validator_are_counted_by_the_server() {
     servers.command("db_shop", strict);
     let found = json(&[&servers.uri(), "--sample", "40", "--select", "V006"]);
     let what = found["findings"][0]["what"].as_str().unwrap();
-    assert_eq!(what, "10 of 500 stored documents break the validator, as the server counts");
+    assert_eq!(what, "10 of 500 stored documents break the validator (counted by the server)");
     servers.command(
         "db_shop",
         doc! { "delete": "t_user", "deletes": [{ "q": { "email": { "$not": { "$regex": "@" } } }, "limit": 0 }] },
@@ -492,7 +492,7 @@ fn connection_strings_that_do_not_fit_say_what_to_change() {
     let uri = servers.uri().replace("replicaSet=rs0", "replicaSet=rs9");
     assert!(uri.contains("rs9"), "{uri}");
     let text = told(&uri);
-    assert!(text.contains("replica set rs0") && text.contains("asks for rs9"), "{text}");
+    assert!(text.contains("replica set rs0") && text.contains("names rs9"), "{text}");
 
     for password in ["top@secret", "top/secret", "top?secret", "top:secret"] {
         let uri = format!("mongodb://ann:{password}@127.0.0.1:{}/?tls=false", servers.port(0));
@@ -622,7 +622,7 @@ fn dm_11_2_se_8_privileges_that_bypass_validators_are_looked_into() {
     assert_eq!(findings[0]["severity"], "warn");
     assert_eq!(
         findings[0]["what"],
-        "1 account writes in `db_shop` and may bypass the validator of `t_order`: `shop-service` (by `app@admin`)"
+        "1 account writes to `db_shop` and can bypass the validator of `t_order`: `shop-service` (by `app@admin`)"
     );
 }
 

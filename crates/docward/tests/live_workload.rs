@@ -304,7 +304,7 @@ fn ck_12_scans_that_are_running_are_seen() {
         let scans = found(&report, "W001");
         assert_eq!(scans.len(), 1, "{scans:#?}");
         let what = scans[0]["what"].as_str().unwrap();
-        assert!(what.contains("that had not ended"), "{what}");
+        assert!(what.contains("was still scanning"), "{what}");
         assert_eq!(scans[0]["severity"], "info");
         assert!(slow.join().unwrap().is_err(), "it was stopped");
     });
@@ -435,7 +435,7 @@ fn er_m_7_er_m_1_the_profiler_answers_what_data_cannot() {
     });
     assert_eq!(measured, others, "{advice:#}");
     let todo = advice["todo"].as_str().unwrap();
-    assert!(todo.starts_with("data and workload lean to embedding `t_picture`"), "{todo}");
+    assert!(todo.starts_with("data and workload suggest embedding `t_picture`"), "{todo}");
 }
 
 #[test]

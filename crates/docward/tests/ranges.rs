@@ -241,7 +241,12 @@ fn a_reading_is_gone_on_with_on_its_own_deployment_only() {
     );
     let away = "mongodb://127.0.0.1:1/?serverSelectionTimeoutMS=300";
     let away = refusal(&[away, "--resume", &part, "--save-evidence", &part]);
-    assert!(away.contains(&part) && away.contains("cannot be reached"), "{away}");
+    assert!(
+        away.contains(&part)
+            && away.contains("cannot reach the deployment")
+            && away.contains("check host"),
+        "{away}"
+    );
 
     let other = Launch::standalone().start();
     other.insert("db_shop.t_order", orders().take(10));

@@ -334,7 +334,7 @@ fn bad_input_is_told_with_the_place_and_what_to_do() {
     );
     check(
         &write(&folder, "expr.json", r#"{"$expr": {"$gt": ["$a", 1]}}"#),
-        "`$expr` is not evaluated offline",
+        "cannot evaluate `$expr` offline",
     );
     check(&write(&folder, "where.json", r#"{"$where": "true"}"#), "MongoDB would refuse");
     let none = docward(&[

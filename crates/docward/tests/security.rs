@@ -101,7 +101,7 @@ fn se_5_sc_2_every_cloud_is_understood() {
         let (bad, exit) = audit(&[("rules.json", &format("203.0.113.0/99").to_string())]);
         assert_eq!(exit, 2, "{name}");
         let message = bad["problems"][0]["message"].as_str().unwrap();
-        assert!(message.contains("203.0.113.0/99") && message.contains("not judged"), "{message}");
+        assert!(message.contains("203.0.113.0/99") && message.contains("not checked"), "{message}");
         assert_eq!(verdict(&bad, "SC-2"), "unknown", "{name}");
     }
 }

@@ -158,7 +158,7 @@ fn sk_3_a_sample_of_a_running_collection_says_nothing_about_insertion_order() {
     // Below a twentieth of the collection, the server uses a random walk.
     let sampled = evidence(&["--sample", "390"]);
     assert!(
-        sampled.starts_with("\"unknown\"") && sampled.contains("in another order"),
+        sampled.starts_with("\"unknown\"") && sampled.contains("not read in storage order"),
         "{sampled}"
     );
     let whole = evidence(&["--full"]);

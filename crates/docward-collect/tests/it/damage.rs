@@ -152,7 +152,7 @@ fn a_gzip_cut_short_gives_what_was_in_it() {
     let collected = place.read("junk.bson.gz");
     assert_eq!(documents(&collected, "test.junk"), 3000);
     assert!(
-        problems(&collected)[0].contains("trailing garbage after the gzip stream"),
+        problems(&collected)[0].contains("trailing data after the gzip stream"),
         "{:?}",
         problems(&collected)
     );

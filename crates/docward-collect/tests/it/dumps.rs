@@ -237,7 +237,10 @@ fn a_collection_that_is_there_twice_is_read_once() {
     let mut told = problems(&collected);
     told.sort();
     assert_eq!(told.len(), 3, "{told:?}");
-    assert!(told[0].starts_with("t.bson.gz: left out, because t.bson beside it"), "{told:?}");
+    assert!(
+        told[0].starts_with("t.bson.gz: left out, because t.bson in the same directory"),
+        "{told:?}"
+    );
     assert!(told[1].starts_with("t.json: left out, because t.bson"), "{told:?}");
     assert!(
         told[2].starts_with("t.metadata.json.gz: left out, because t.metadata.json"),

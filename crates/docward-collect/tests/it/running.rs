@@ -133,6 +133,6 @@ fn what_is_passed_over_is_noted() {
     let notes = listener.notes.lock().unwrap();
     assert_eq!(notes.len(), 3, "{notes:?}");
     assert!(notes.iter().any(|note| note.contains("oplog is not audited")));
-    assert!(notes.iter().any(|note| note.contains("server's own: admin.system.version")));
+    assert!(notes.iter().any(|note| note.contains("system collections: admin.system.version")));
     assert!(notes.iter().any(|note| note.contains("read as json")));
 }

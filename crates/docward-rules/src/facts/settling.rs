@@ -78,7 +78,10 @@ fn beside_one_word(field: &Field, found: &[(Class, u64)]) -> Option<Class> {
     let (other, n) = found.iter().find(|(class, _)| {
         matches!(class, Class::Number | Class::Date | Class::ObjectId | Class::Bool)
     })?;
-    (all_are_one && found.len() == 2 && named >= REPEATED && *n >= REPEATED).then_some(*other)
+    // The other values differ; a second word would be the other half of a pair.
+    let do_differ = values.len() as u64 > REPEATED;
+    (all_are_one && do_differ && found.len() == 2 && named >= REPEATED && *n >= REPEATED)
+        .then_some(*other)
 }
 
 /// Fewer equal values may be chance.

@@ -193,7 +193,7 @@ mod tests {
         let found = run("{\"country\":1}", &countries(6_000, 5_000));
         assert!(found[0].what.contains("has at least "), "{}", found[0].what);
         assert!(found[0].what.contains("; about "), "{}", found[0].what);
-        assert!(found[0].what.ends_with("00 values"), "{}", found[0].what);
+        assert!(found[0].what.ends_with("00 different values)"), "{}", found[0].what);
         assert!(found[0].seen.confidence < 1.0);
     }
 

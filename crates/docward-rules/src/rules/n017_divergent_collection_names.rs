@@ -314,7 +314,8 @@ mod tests {
     #[test]
     fn ap_s0_1_twins_by_a_slip_have_the_same_fields() {
         let fields = r#"{"sku": 1, "price": 2, "buyer": 3}"#;
-        for (a, b) in [("orders", "oders"), ("user", "users"), ("t_oder_items", "t_order_items")] {
+        for (a, b) in [("orders", "oders"), ("user", "users"), ("t_oders_items", "t_orders_items")]
+        {
             let found = check_with(
                 "N017",
                 &format!("ns=db_shop.{a}"),

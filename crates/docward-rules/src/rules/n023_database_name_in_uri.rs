@@ -13,7 +13,8 @@ declare_rule! {
     /// Checks the database in the path of connection strings. It applies the rules for stored names with their
     /// settings: N002 (prefix), N003 (characters) and N004 (length).
     ///
-    /// Not reported are names that the audited deployment contains, and databases of the server (C027).
+    /// Not reported are names that the audited deployment contains, in any letter case (N005), and databases of the
+    /// server (C027).
     ///
     /// ## Why it matters
     /// The first write through the string creates the database. Afterwards, another name needs a migration.
@@ -48,7 +49,8 @@ declare_rule! {
 fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
     for client in clients(evidence, cx.settings()) {
         let Some(name) = client.uri.database.as_deref() else { continue };
-        let is_known = evidence.databases.iter().any(|known| known == name);
+        // A name that differs only by case from a stored one is a finding of N005.
+        let is_known = evidence.databases.iter().any(|known| known.eq_ignore_ascii_case(name));
         if is_known || client.uri.is_partial || client.is_local() {
             continue;
         }

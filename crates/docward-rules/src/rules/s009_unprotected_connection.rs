@@ -189,6 +189,8 @@ fn fault(uri: &ClientUri) -> Option<(String, Level, &'static str)> {
     let reaches: Vec<Reach> = uri.hosts.iter().map(|host| reach(host)).collect();
     let level = if reaches.iter().all(|r| *r == Reach::Loopback) {
         return None;
+    } else if !uri.shows_all_hosts() {
+        Level::Recommended
     } else if reaches.iter().all(|r| matches!(r, Reach::Loopback | Reach::Private)) {
         Level::Recommended
     } else {

@@ -289,7 +289,7 @@ mod tests {
     #[test]
     fn dm_09_1_nine_in_ten_are_not_enough_and_more_are() {
         let body = |dates: u32, words: u32| {
-            format!("x{dates} {{\"label\": \"2024-03-15\"}}\nx{words} {{\"label\": \"none\"}}")
+            format!("x{dates} {{\"label\": \"2024-03-15\"}}\nx{words} {{\"label\": \"later\"}}")
         };
         assert!(check("T001", &body(90, 10)).is_empty());
         assert_eq!(check("T001", &body(91, 9)).len(), 1);

@@ -285,7 +285,7 @@ x1500 {"_id": $i, "userName": "li", "age": NumberLong(31), "score": 2, "nick": n
             "V001",
             &format!("@ db_shop.t_users\nx20 {{\"_id\": $i, {}}}", fields.join(", ")),
         );
-        assert!(found[0].todo.contains("(60 required, 60 typed;"), "{}", found[0].todo);
+        assert!(found[0].todo.contains("(60 fields required, 60 typed;"), "{}", found[0].todo);
     }
 
     #[test]

@@ -135,8 +135,8 @@ pub(super) fn prepared(
         Err(operator) => {
             if let Some(file) = sources.iter().find(|source| !is_uri(source)) {
                 bail!(
-                    "Docward cannot evaluate `{operator}` offline, so {file} works only with a \
-                     running deployment, which evaluates it itself"
+                    "Docward cannot evaluate `{operator}` offline, so it cannot check {file}; import the \
+                     documents into a server and name its connection string, because the server can"
                 );
             }
             None

@@ -41,7 +41,7 @@ fn dm_11_3_what_the_server_cannot_count_is_told() {
     assert_eq!(closed.len(), 1, "{closed:#?}");
     assert_eq!(closed[0]["data"]["invalid"], 30);
     let what = closed[0]["what"].as_str().unwrap();
-    assert!(what.ends_with("; 30 stored documents break the validator, as the server counts"));
+    assert!(what.ends_with("30 stored documents break the validator (counted by the server)"));
 }
 
 #[test]

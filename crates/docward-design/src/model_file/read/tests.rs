@@ -279,7 +279,8 @@ relationships:
         )
     };
     let told = |text: &str| read("m.yaml", text).unwrap_err()[0].to_string();
-    let of_parent = "`assigned` is what `agent.assigned` is called in `agent`: from `ticket` write";
+    let of_parent =
+        "`assigned` is the name of `agent.assigned` in `agent`; for reads from `ticket`, write";
     let said = told(&text(", field: assigneeId", ""));
     assert!(
         said.ends_with(&format!("{of_parent} `agent` or `assigneeId`, the id of its `agent`")),

@@ -20,6 +20,6 @@ class ReportController extends Controller
     {
         $client = new Client(getenv('MONGODB_URI'));
 
-        return response()->json($client->shop->reports->findOne(['day' => $request->query('day')]));
+        return response()->json($client->shop->reports->findOne(['day' => (string) $request->query('day')]));
     }
 }
