@@ -161,6 +161,11 @@ fn required(validator: &Value) -> Vec<(FieldPath, Fate)> {
     required.map(|demand| (FieldPath::new(demand.path), Fate::Stays)).collect()
 }
 
+/// Types, with all numbers as one: a conversion of numbers names them all, whichever occur.
+fn classes(types: &[BsonType]) -> BTreeSet<BsonType> {
+    types.iter().map(|kind| if kind.is_number() { BsonType::Double } else { *kind }).collect()
+}
+
 /// Findings that convert more types of a field's values than an earlier one, which converts them to the same type.
 fn wider_conversions(findings: &[Finding], order: &[usize]) -> BTreeSet<usize> {
     let mut earlier: BTreeMap<(&Namespace, &FieldPath), (&[BsonType], &[BsonType])> =
@@ -171,7 +176,9 @@ fn wider_conversions(findings: &[Finding], order: &[usize]) -> BTreeSet<usize> {
             let Step::ConvertField { namespace, path, from, to, .. } = step else { continue };
             match earlier.get_mut(&(namespace, path)) {
                 Some((known, target)) => {
-                    if from.len() > known.len() && to.iter().any(|kind| target.contains(kind)) {
+                    let (all, before) = (classes(from), classes(known));
+                    let is_wider = all.len() > before.len() && all.is_superset(&before);
+                    if is_wider && to.iter().any(|kind| target.contains(kind)) {
                         *known = from;
                         wider.insert(at);
                     }
