@@ -186,7 +186,7 @@ mod tests {
 
     #[test]
     fn parts_in_any_order_give_the_same_forms() {
-        let text = |hash: u64| if hash % 3 == 0 { "a, b" } else { "a" }.to_owned();
+        let text = |hash: u64| if hash.is_multiple_of(3) { "a, b" } else { "a" }.to_owned();
         let part = |hashes: &mut dyn Iterator<Item = u64>| {
             let mut forms = Forms::default();
             hashes.for_each(|hash| forms.add(hash, || text(hash)));

@@ -579,7 +579,7 @@ impl<'u, 't> Scan<'u, 't> {
             Kind::List(items) => {
                 let mut spread =
                     items.iter().filter(|item| self.text[item.at..].starts_with(['.', '*']));
-                spread.find_map(|item| source(item))
+                spread.find_map(&source)
             }
             Kind::Object(entries) => {
                 let mut spread = entries.iter().filter(|entry| matches!(entry.key, Key::Spread));

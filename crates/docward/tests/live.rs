@@ -453,7 +453,7 @@ fn documents_that_break_their_validator_are_counted_by_the_server() {
     servers.command("db_shop", weak);
     let advice = json(&[&servers.uri(), "--select", "V002"]);
     let todo = advice["findings"][0]["todo"].as_str().unwrap();
-    assert!(todo.contains("clean the 490 that the server counts"), "{todo}");
+    assert!(todo.contains("repair the 490 documents that the server counts as invalid"), "{todo}");
 }
 
 #[test]

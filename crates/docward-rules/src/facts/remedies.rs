@@ -168,8 +168,8 @@ fn classes(types: &[BsonType]) -> BTreeSet<BsonType> {
 
 /// Findings that convert more types of a field's values than an earlier one, which converts them to the same type.
 fn wider_conversions(findings: &[Finding], order: &[usize]) -> BTreeSet<usize> {
-    let mut earlier: BTreeMap<(&Namespace, &FieldPath), (&[BsonType], &[BsonType])> =
-        BTreeMap::new();
+    type Types<'a> = &'a [BsonType];
+    let mut earlier: BTreeMap<(&Namespace, &FieldPath), (Types<'_>, Types<'_>)> = BTreeMap::new();
     let mut wider = BTreeSet::new();
     for &at in order {
         for step in findings[at].fix.iter().flat_map(Fix::steps) {

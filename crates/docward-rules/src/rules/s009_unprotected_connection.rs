@@ -187,11 +187,10 @@ fn fault(uri: &ClientUri) -> Option<(String, Level, &'static str)> {
     }
     // What stays on the machine nobody can listen to. A tunnel ends here too, whose name never fits.
     let reaches: Vec<Reach> = uri.hosts.iter().map(|host| reach(host)).collect();
+    let is_private = |r: &Reach| matches!(r, Reach::Loopback | Reach::Private);
     let level = if reaches.iter().all(|r| *r == Reach::Loopback) {
         return None;
-    } else if !uri.shows_all_hosts() {
-        Level::Recommended
-    } else if reaches.iter().all(|r| matches!(r, Reach::Loopback | Reach::Private)) {
+    } else if !uri.shows_all_hosts() || reaches.iter().all(is_private) {
         Level::Recommended
     } else {
         Level::Mandatory
