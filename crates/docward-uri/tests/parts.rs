@@ -207,7 +207,11 @@ fn misspelled_and_old_options_are_noted_with_their_places() {
     assert_eq!(notes[0], (NoteKind::Unknown, "maxPolSize", "write maxPoolSize"));
     assert_eq!((notes[1].0, notes[1].1), (NoteKind::Deprecated, "wtimeout"));
     assert!(notes.iter().any(|note| note.0 == NoteKind::NoEffect && note.1.starts_with("socket")));
-    assert!(notes.iter().any(|note| note.1 == "useNewUrlParser" && note.2.contains("no effect")));
+    assert!(
+        notes
+            .iter()
+            .any(|note| note.1 == "useNewUrlParser" && note.2.contains("no longer has an effect"))
+    );
 }
 
 #[test]
