@@ -12,7 +12,7 @@ const MAX_WORDS: usize = 25;
 /// Longer subjects of commits are cut off by tools.
 const MAX_SUBJECT: usize = 72;
 /// Older commits stay as they are.
-const FIRST_CHECKED_COMMIT: &str = "2026-11-19T13:28:48Z";
+const FIRST_CHECKED_COMMIT: &str = "2026-11-19T07:30:00Z";
 
 /// Phrases that readers stumbled over, and what to write instead.
 const PHRASES: [(&str, &str); 9] = [
