@@ -311,7 +311,9 @@ fn without_output_options(command: &str) -> String {
             is_value = option == word;
             continue;
         }
-        kept.push(if word.contains(MASKED) { "\"$MONGODB_URI\"" } else { word });
+        let is_client = kept.last() == Some(&"--client-uri") || word.starts_with("--");
+        let is_masked_source = word.contains(MASKED) && !is_client;
+        kept.push(if is_masked_source { "\"$MONGODB_URI\"" } else { word });
     }
     kept.join(" ")
 }
@@ -387,6 +389,16 @@ fn not_checked(report: &Report) -> String {
 #[cfg(test)]
 mod tests {
     use super::without_output_options;
+
+    #[test]
+    fn a_masked_source_is_named_by_its_variable() {
+        let typed = "docward audit 'mongodb://app:*****@h/?a=1&b=2' --full";
+        assert_eq!(without_output_options(typed), "docward audit \"$MONGODB_URI\" --full");
+        for client in ["--client-uri mongodb://app:*****@h", "--client-uri=mongodb://app:*****@h"] {
+            let typed = format!("docward audit dump {client}");
+            assert_eq!(without_output_options(&typed), typed, "another string than the source");
+        }
+    }
 
     #[test]
     fn next_commands_set_their_own_output() {
