@@ -254,13 +254,13 @@ fn as_user(user: &Option<String>) -> String {
     user.as_ref().map(|user| format!(" for user {user}")).unwrap_or_default()
 }
 
-/// What to check after a refused login, by the database where the user was looked for.
+/// The next step after a refused login. `database` is where the server searched for the user.
 fn of_login(database: &Option<String>) -> String {
     match database.as_deref() {
         None | Some("admin") => "check user, password and authSource".to_owned(),
         Some(database) => format!(
-            "the user was looked for in the database {database}; check user and password, or add \
-             authSource=admin if the user was created there"
+            "the server searched the database {database} for the user; check user and password, or \
+             add authSource=admin if the user was created there"
         ),
     }
 }
@@ -272,6 +272,19 @@ fn because(why: &Option<String>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_refused_login_names_the_database_that_was_searched() {
+        let refused = |database: &str| {
+            let (user, database) = (Some("ann".to_owned()), Some(database.to_owned()));
+            LiveTrouble::Login { user, database, why: "Authentication failed".to_owned() }
+                .to_string()
+        };
+        let shop = refused("shop");
+        assert!(shop.contains("database shop") && shop.contains("add authSource=admin"), "{shop}");
+        let admin = refused("admin");
+        assert!(admin.ends_with("check user, password and authSource"), "{admin}");
+    }
 
     #[test]
     fn what_certificates_lack_is_said() {
