@@ -31,13 +31,13 @@ pub struct Injection {
     pub collection: Option<String>,
     /// The part of the request: `req.body.user`.
     pub input: String,
-    /// What the request can change.
+    /// The part of the query that the request controls.
     pub kind: InjectionKind,
     /// Whether the value is an object only with a parser of query strings that nests.
     pub needs_nested_query: bool,
 }
 
-/// What a request can change.
+/// A part of a query that a request controls.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum InjectionKind {
     /// JavaScript that the server runs. Holds the operator.
@@ -52,7 +52,7 @@ pub enum InjectionKind {
     Operator(String),
 }
 
-/// What checks requests before a query uses them.
+/// A library or setting that checks requests before they reach a query.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum InputGuard {
     /// Removes operators: `express-mongo-sanitize`, Mongoose's `sanitizeFilter`.
