@@ -4,8 +4,8 @@ use docward_model::code::{CodeIndex, FieldQuery};
 
 use super::{
     Scan,
-    injections::FILTERED,
     ir::{Call, Expr, Kind, ScopeId, StatementKind},
+    methods::takes_filter,
 };
 
 /// Options by which documents expire, and the one of fields of Mongoose.
@@ -88,12 +88,7 @@ impl<'u, 't> Scan<'u, 't> {
     ) -> Option<FieldQuery> {
         let method = call.method()?;
         let leading = self.values.unit.language.dialect().leading_arguments;
-        let is_filtered = FILTERED.contains(&method)
-            || leading > 0
-                && FILTERED.iter().any(|known| {
-                    known.eq_ignore_ascii_case(method) && method.starts_with(char::is_uppercase)
-                });
-        let filter = call.positional(leading).filter(|_| is_filtered)?;
+        let filter = call.positional(leading).filter(|_| takes_filter(method))?;
         let fields = self.values.document(filter, scope)?;
         let mut found = std::collections::BTreeSet::new();
         let mut add = |name: String, value: &'u Expr<'t>, at: ScopeId| {

@@ -9,6 +9,7 @@ use docward_model::code::{Injection, InjectionKind, InputGuard};
 use super::{
     Language, Scan, handlers,
     ir::{Call, Expr, Kind, Part, ScopeId, ScopeKind, StatementKind},
+    methods::takes_filter,
     queries::chain_base,
 };
 
@@ -32,34 +33,6 @@ pub(super) struct Input {
 }
 
 const MAX_STEPS: u32 = 7;
-/// Methods whose first argument is a filter.
-pub(super) const FILTERED: [&str; 25] = [
-    "find",
-    "findOne",
-    "findOneAndUpdate",
-    "findOneAndDelete",
-    "findOneAndReplace",
-    "findOneAndRemove",
-    "updateOne",
-    "updateMany",
-    "deleteOne",
-    "deleteMany",
-    "replaceOne",
-    "countDocuments",
-    "exists",
-    "find_one",
-    "find_one_and_update",
-    "find_one_and_delete",
-    "find_one_and_replace",
-    "update_one",
-    "update_many",
-    "delete_one",
-    "delete_many",
-    "replace_one",
-    "count_documents",
-    "update",
-    "remove",
-];
 /// Calls after which a value is the same text, or an error.
 const STAYS_TEXT: [&str; 19] = [
     "trim",
@@ -162,7 +135,7 @@ impl<'u, 't> Scan<'u, 't> {
         for import in &unit.imports {
             self.out.code.injections.guards.extend(guard(&import.module));
         }
-        if self.text.contains("sanitizeFilter") || self.sanitizes_all() {
+        if self.sanitizes_filters() || self.sanitizes_all() {
             self.out.code.injections.guards.insert(InputGuard::Sanitizer);
         }
         let mut found = Vec::new();
@@ -177,6 +150,28 @@ impl<'u, 't> Scan<'u, 't> {
             seen.insert((at.line, at.column, injection.input.clone()))
         });
         self.out.code.injections.found.extend(found);
+    }
+
+    /// Whether Mongoose removes operators: `mongoose.set('sanitizeFilter', true)`, or an option of a query.
+    fn sanitizes_filters(&self) -> bool {
+        let is_on = |value: &Expr<'t>| self.text.get(value.at..value.end) == Some("true");
+        let mut found = false;
+        self.values.unit.each(|_, expr| match &expr.kind {
+            Kind::Call(call) if call.method() == Some("set") => {
+                let is_named = call
+                    .positional(0)
+                    .and_then(Expr::text)
+                    .is_some_and(|name| name == "sanitizeFilter");
+                found |= is_named && call.positional(1).is_some_and(is_on);
+            }
+            Kind::Object(entries) => {
+                let mut named =
+                    entries.iter().filter(|entry| entry.name() == Some("sanitizeFilter"));
+                found |= named.any(|entry| is_on(&entry.value));
+            }
+            _ => {}
+        });
+        found
     }
 
     /// Whether a middleware gives whole requests to a function that removes operators.
@@ -291,7 +286,7 @@ impl<'u, 't> Scan<'u, 't> {
                     }
                 }
             }
-            _ if FILTERED.contains(&method) => {
+            _ if takes_filter(method) => {
                 let Some(filter) = first else { return };
                 if let Some((collection, true)) = self.target_of(expr, call, scope) {
                     self.filter(filter, scope, collection.as_deref(), out);
@@ -858,14 +853,16 @@ pub(super) fn guards_of_libraries(file: &str, text: &str) -> Vec<InputGuard> {
     if file.rsplit('/').next() != Some("package.json") {
         return Vec::new();
     }
-    let entries = text.lines().flat_map(|line| line.split(',')).filter_map(|entry| {
-        let (name, version) = entry.split_once(':')?;
-        Some((name.trim().trim_start_matches('{').trim().trim_matches('"'), version.trim()))
-    });
+    let Ok(package) = serde_json::from_str::<serde_json::Value>(text) else { return Vec::new() };
+    let entries = ["dependencies", "devDependencies"]
+        .iter()
+        .filter_map(|list| package.get(list)?.as_object())
+        .flatten()
+        .filter_map(|(name, version)| Some((name.as_str(), version.as_str()?)));
     entries
         .filter_map(|(name, version)| match name {
             "express" => {
-                let number = version.trim_matches(['"', '^', '~', '>', '=', ' ']);
+                let number = version.trim_start_matches(['^', '~', '>', '=', ' ']);
                 number.starts_with('5').then_some(InputGuard::FlatQueries)
             }
             name => guard(name),

@@ -28,6 +28,7 @@ mod injections;
 mod ir;
 mod language;
 mod lower;
+mod methods;
 mod models;
 mod names;
 mod options;

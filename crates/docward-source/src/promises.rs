@@ -7,6 +7,7 @@ use super::{
     Language, Scan,
     calls::WRITES,
     ir::{Call, Expr, Kind, ScopeId, ScopeKind, StatementKind},
+    methods::method_is,
     queries::{Reads, chain_base},
 };
 
@@ -34,7 +35,7 @@ const DESCRIBES: [&str; 19] = [
 ];
 /// Methods of models of Mongoose that run at once.
 const RUNS: [&str; 4] = ["create", "insertMany", "bulkWrite", "syncIndexes"];
-/// Methods of the driver of Node.js that return a promise.
+/// Methods of the drivers that return a promise.
 const OF_DRIVER: [&str; 18] = [
     "insertOne",
     "insertMany",
@@ -54,27 +55,6 @@ const OF_DRIVER: [&str; 18] = [
     "createIndex",
     "createIndexes",
     "dropIndex",
-];
-/// Methods of Motor and of the asynchronous PyMongo that have to be awaited.
-const OF_PYTHON: [&str; 18] = [
-    "insert_one",
-    "insert_many",
-    "update_one",
-    "update_many",
-    "delete_one",
-    "delete_many",
-    "replace_one",
-    "find_one",
-    "find_one_and_update",
-    "find_one_and_delete",
-    "find_one_and_replace",
-    "bulk_write",
-    "count_documents",
-    "estimated_document_count",
-    "distinct",
-    "create_index",
-    "create_indexes",
-    "drop_index",
 ];
 /// Methods behind a query that leave it a query.
 const GOES_ON: [&str; 20] = [
@@ -190,10 +170,10 @@ impl<'u, 't> Scan<'u, 't> {
                         found(collection, method, Promiser::Mongoose, is_lazy && !runs)
                     })?;
                 }
-                let is_driver = OF_DRIVER.contains(&method) && std::ptr::eq(first, call);
+                let is_driver = is_of_driver(method) && std::ptr::eq(first, call);
                 is_driver.then(|| found(collection, method, Promiser::Node, false))?
             }
-            Language::Python if OF_PYTHON.contains(&method) => {
+            Language::Python if is_of_driver(method) => {
                 let unit = self.values.unit;
                 let has = |name: &str| unit.imports.iter().any(|import| import.name == name);
                 let library = if unit.imports_from("motor") {
@@ -286,6 +266,10 @@ impl<'u, 't> Scan<'u, 't> {
         });
         is_local && mentions.take(2).count() == 1
     }
+}
+
+fn is_of_driver(method: &str) -> bool {
+    OF_DRIVER.iter().any(|name| method_is(method, name))
 }
 
 /// Whether a call hands over a function that learns how it ends, or something in its place that may be one.

@@ -2,20 +2,10 @@
 
 use docward_model::code::FilterField;
 
-use super::{super::Scan, Query, Reading};
-
-/// Methods whose first argument, behind a context, is a filter.
-const FILTERED: [&str; 9] = [
-    "find",
-    "Find",
-    "findOne",
-    "find_one",
-    "FindOne",
-    "countDocuments",
-    "count_documents",
-    "CountDocuments",
-    "exists",
-];
+use super::{
+    super::{Scan, methods::takes_filter},
+    Query, Reading,
+};
 
 impl<'u, 't> Scan<'u, 't> {
     pub(super) fn filters(&self, reading: &Reading<'u, 't>) -> Vec<FilterField> {
@@ -23,7 +13,7 @@ impl<'u, 't> Scan<'u, 't> {
         let mut found = Vec::new();
         for &(scope, expr) in &reading.calls {
             let Some(call) = expr.call() else { continue };
-            if !call.method().is_some_and(|method| FILTERED.contains(&method)) {
+            if !call.method().is_some_and(takes_filter) {
                 continue;
             }
             let Some(Query { collection: Some(collection), is_proven: true, .. }) =

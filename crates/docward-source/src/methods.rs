@@ -1,0 +1,49 @@
+//! Names of methods of collections, in the spelling of any driver.
+
+/// Methods whose first argument, behind a context, is a filter.
+const FILTERED: [&str; 15] = [
+    "countDocuments",
+    "deleteMany",
+    "deleteOne",
+    "exists",
+    "find",
+    "findOne",
+    "findOneAndDelete",
+    "findOneAndRemove",
+    "findOneAndReplace",
+    "findOneAndUpdate",
+    "remove",
+    "replaceOne",
+    "update",
+    "updateMany",
+    "updateOne",
+];
+
+/// Whether the first argument of a method, behind a context, is a filter.
+pub(super) fn takes_filter(method: &str) -> bool {
+    FILTERED.iter().any(|name| method_is(method, name))
+}
+
+/// Whether a method has a name: `find_one`, `findOne` and `FindOne` are the same one.
+pub(super) fn method_is(method: &str, name: &str) -> bool {
+    let letters = method.bytes().filter(|byte| *byte != b'_');
+    letters
+        .map(|byte| byte.to_ascii_lowercase())
+        .eq(name.bytes().map(|byte| byte.to_ascii_lowercase()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{method_is, takes_filter};
+
+    #[test]
+    fn spellings_of_all_drivers_are_one_name() {
+        for method in ["findOneAndUpdate", "find_one_and_update", "FindOneAndUpdate"] {
+            assert!(method_is(method, "findOneAndUpdate") && takes_filter(method), "{method}");
+        }
+        assert!(!method_is("findOneBy", "findOne"));
+        for method in ["insertOne", "insert_many", "aggregate", "findById"] {
+            assert!(!takes_filter(method), "{method}");
+        }
+    }
+}
