@@ -363,8 +363,11 @@ pub struct ReadSequence {
     /// Reads of the second that followed a read of the first; several per request mean N+1.
     #[serde(default)]
     pub following: u64,
-    /// Requests that read the second several times.
+    /// Requests that read the second several times in the same way.
     pub repeated: u64,
+    /// Requests that read a few of the second in an order, and compute a figure such as their number.
+    #[serde(default)]
+    pub previews: u64,
     /// Fields by which the second was queried, sorted.
     #[serde(default)]
     pub by: Vec<String>,

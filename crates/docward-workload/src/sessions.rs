@@ -27,8 +27,45 @@ struct Session {
     ended: i64,
     /// The collection of the request's first read.
     first: Option<Namespace>,
-    /// The collections read after it, and whether each was read several times.
-    then: Vec<(Namespace, bool)>,
+    /// The collections read after it.
+    then: Vec<Follower>,
+}
+
+/// A collection that a request reads after its first one.
+#[derive(Debug)]
+struct Follower {
+    namespace: Namespace,
+    /// The ways in which it was read.
+    ways: Vec<Way>,
+    /// True if it was read several times in the same way.
+    is_repeated: bool,
+}
+
+/// What a read returns.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Way {
+    /// Documents.
+    Documents,
+    /// A few documents in an order, such as the newest ones.
+    Few,
+    /// A number, a sum or an average.
+    Figure,
+}
+
+impl Way {
+    fn of(shape: &QueryShape) -> Self {
+        match shape {
+            shape if shape.computes => Self::Figure,
+            shape if shape.limited && !shape.sort.is_empty() => Self::Few,
+            _ => Self::Documents,
+        }
+    }
+}
+
+impl Follower {
+    fn is_preview(&self) -> bool {
+        self.ways.contains(&Way::Few) && self.ways.contains(&Way::Figure)
+    }
 }
 
 /// The last document that a connection read by its `_id`.
@@ -44,6 +81,7 @@ struct Pair {
     requests: u64,
     following: u64,
     repeated: u64,
+    previews: u64,
     by: BTreeSet<String>,
 }
 
@@ -137,14 +175,21 @@ impl Sessions {
         }
         let pair = self.pairs.entry(key).or_default();
         let has_room = session.then.len() < FOLLOWERS;
-        match session.then.iter_mut().find(|(then, _)| then == namespace) {
-            Some((_, repeated)) => {
-                pair.repeated += u64::from(!*repeated);
-                *repeated = true;
+        let way = Way::of(shape);
+        match session.then.iter_mut().find(|then| then.namespace == *namespace) {
+            Some(then) if then.ways.contains(&way) => {
+                pair.repeated += u64::from(!then.is_repeated);
+                then.is_repeated = true;
+            }
+            Some(then) => {
+                let was_preview = then.is_preview();
+                then.ways.push(way);
+                pair.previews += u64::from(then.is_preview() && !was_preview);
             }
             None if has_room => {
                 pair.requests += 1;
-                session.then.push((namespace.clone(), false));
+                let namespace = namespace.clone();
+                session.then.push(Follower { namespace, ways: vec![way], is_repeated: false });
             }
             None => return,
         }
@@ -174,6 +219,7 @@ impl Sessions {
                 count: pair.requests,
                 following: pair.following,
                 repeated: pair.repeated,
+                previews: pair.previews,
                 by: pair.by.iter().cloned().collect(),
             })
             .collect();

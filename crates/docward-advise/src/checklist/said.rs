@@ -2,7 +2,7 @@
 
 use docward_model::{Collection, Finding, Profile, Subject};
 
-use docward_rules::facts::{sizes::Figures, text};
+use docward_rules::facts::{text, values::sizes::Figures};
 
 /// The maximum number of places that an item names; more are only counted.
 const NAMED: usize = 3;
@@ -64,7 +64,17 @@ pub(super) fn shortened(path: &str) -> String {
     }
 }
 
+/// The subject of a finding, with the fields that it covers.
 fn place(finding: &Finding) -> String {
+    let fields: Vec<String> = finding.paths.iter().map(|path| format!("`{path}`")).collect();
+    match (&finding.at, fields.is_empty()) {
+        (_, true) => subject(finding),
+        (Subject::Deployment, false) => first(&fields),
+        (_, false) => format!("{} of {}", first(&fields), subject(finding)),
+    }
+}
+
+fn subject(finding: &Finding) -> String {
     match &finding.at {
         Subject::Deployment => finding.what.clone(),
         Subject::Database(db) => format!("`{db}`"),
@@ -81,7 +91,7 @@ pub(super) fn places(found: &[&Finding]) -> Vec<String> {
     for finding in found {
         let site = finding.location.as_ref().map(|at| format!("{}:{}", at.file, at.line));
         let at = match (&finding.at, &site) {
-            (Subject::Deployment, Some(site)) => site.clone(),
+            (Subject::Deployment, Some(site)) if finding.paths.is_empty() => site.clone(),
             _ => place(finding),
         };
         match places.iter_mut().find(|(known, _)| *known == at) {

@@ -6,7 +6,7 @@ use docward_model::{
 
 use crate::{
     Cx, declare_rule,
-    facts::{server, text},
+    facts::{deployment::server, text},
     threshold,
 };
 
@@ -137,7 +137,7 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
             Subject::Deployment,
             what(total, max, files, (open, may_open)),
             format!(
-                "the server loads the metadata of {0} at start and keeps it in memory; about {1} files need handles; physical backups copy {1} files and can time out",
+                "the server loads the metadata of {0} at start and keeps it in memory; about {1} files need handles; monitoring, migrations and upgrades take longer with each collection; physical backups copy {1} files and can time out",
                 text::plural(total, "collection"),
                 text::count(files)
             ),

@@ -1,4 +1,4 @@
-//! DP-1, DM-07.2, ER-M.1, ER-F.1, AP-S0.5: collections that are always read after one another.
+//! DP-1, DM-07.2, ER-M.1, ER-F.1, AP-S0.5, PT-hybrid.1: collections that are always read after one another.
 
 use docward_model::{Draft, Evidence, Seen, Subject, Unit};
 
@@ -18,8 +18,9 @@ declare_rule! {
     /// - at least 80 % of the reads of the second collection followed the first one
     ///
     /// The collections must be related: the second is queried by an id, or the documents show a reference. The
-    /// finding mentions N+1 if most requests read the second collection several times, with one query per
-    /// document.
+    /// finding mentions:
+    /// - N+1, if most requests read the second collection several times, with one query per document
+    /// - the hybrid pattern, if most requests read a few sorted documents of it and count them
     ///
     /// ## Why it matters
     /// Each request needs two or more round trips for data that one document could contain. A log contains only
@@ -40,8 +41,8 @@ declare_rule! {
     ///
     /// ## How to fix
     /// Embed the second collection if each parent has few of its documents and they belong to it. Otherwise copy
-    /// the fields that are shown, or keep a bounded preview in the parent. `docward design` compares these
-    /// options.
+    /// the fields that are shown, or keep a bounded preview and the count in the parent (hybrid pattern).
+    /// `docward design` compares these options.
     ///
     /// ## When to ignore it
     /// There are many children, or they change on their own. Then use one `$lookup`, or one `$in` for all of
@@ -49,12 +50,12 @@ declare_rule! {
     W006, "reads-that-belong-together",
     level: Recommended,
     area: Speed,
-    clauses: ["DP-1", "DM-07.2", "ER-M.1", "ER-F.1", "AP-S0.5"],
+    clauses: ["DP-1", "DM-07.2", "ER-M.1", "ER-F.1", "AP-S0.5", "PT-hybrid.1"],
     maturity: Preview,
     scope: Everywhere,
     needs: [Workload],
     thresholds: [MIN_COUNT, MIN_SHARE],
-    data: ["first", "repeated", "requests", "share"],
+    data: ["first", "previews", "repeated", "requests", "share"],
     check: Deployment(check),
 }
 
@@ -75,6 +76,9 @@ threshold!(
     "a second collection of whose reads fewer follow the first is read alone often enough"
 );
 
+/// Collections that are read one after the other.
+const APART: &[&str] = &["DP-1", "DM-07.2", "ER-M.1", "ER-F.1", "AP-S0.5"];
+
 fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
     let sequences = evidence.workload.iter().flat_map(|w| &w.sequences);
     for pair in sequences {
@@ -93,11 +97,33 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
         {
             continue;
         }
+        let parent = &pair.first.collection;
         let each = pair.following as f64 / pair.count.max(1) as f64;
-        let row = if pair.repeated * 2 > pair.count {
-            format!(", {each:.1} times each (N+1)")
+        let most = |requests: u64| requests * 2 > pair.count;
+        let (row, todo, clauses): (_, _, &[&str]) = if most(pair.previews) {
+            (
+                ": a few documents and a count (hybrid pattern)".to_owned(),
+                format!(
+                    "store the count and the few documents in `{parent}` too, and read this collection only for more"
+                ),
+                &["PT-hybrid.1", "DP-1", "AP-S0.5"],
+            )
+        } else if most(pair.repeated) {
+            (
+                format!(", {each:.1} times each (N+1)"),
+                format!(
+                    "read all of them with one query ($in or $lookup), or embed the displayed fields in `{parent}`"
+                ),
+                APART,
+            )
         } else {
-            String::new()
+            (
+                String::new(),
+                format!(
+                    "embed it in `{parent}` if each parent has few of its documents; otherwise copy the displayed fields; `docward design` compares the costs"
+                ),
+                APART,
+            )
         };
         cx.report(
             Draft::new(
@@ -109,23 +135,15 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
                     text::percent(share),
                 ),
                 "each request needs two or more round trips for data that one document could hold",
-                if row.is_empty() {
-                    format!(
-                        "embed it in `{}` if each parent has few of its documents; otherwise copy the displayed fields; `docward design` compares the costs",
-                        pair.first.collection
-                    )
-                } else {
-                    format!(
-                        "read all of them with one query ($in or $lookup), or embed the displayed fields in `{}`",
-                        pair.first.collection
-                    )
-                },
+                todo,
                 Seen::all(pair.reads.0 + pair.reads.1, Unit::Operations),
             )
             .data("first", pair.first.to_string())
             .data("requests", pair.count)
             .data("share", share)
             .data("repeated", pair.repeated)
+            .data("previews", pair.previews)
+            .clauses(clauses)
             .key(pair.first.to_string()),
         );
     }
@@ -183,6 +201,31 @@ mod tests {
     fn ap_s0_5_rows_of_reads_do_not_hide_those_alone() {
         // 60 of 1060 reads.
         assert!(check("W006", &requests(20, 1000, 3)).is_empty());
+    }
+
+    #[test]
+    fn pt_hybrid_1_a_preview_and_a_count_are_the_hybrid_pattern() {
+        let read = |i: usize, command: &str| {
+            format!("ran {{\"client\": \"c{i}\", \"command\": {command}}}\n")
+        };
+        let newest =
+            r#"{"find": "t_order_item", "filter": {"orderId": 1}, "sort": {"at": -1}, "limit": 3}"#;
+        let count = r#"{"count": "t_order_item", "query": {"orderId": 1}}"#;
+        let hybrid = |second: &str| {
+            let orders = requests(30, 0, 0);
+            let (head, orders) = orders.split_once('\n').unwrap();
+            let reads = orders.lines().enumerate();
+            let reads = reads
+                .map(|(i, of_order)| format!("{of_order}\n{}{}", read(i, newest), read(i, second)));
+            check("W006", &format!("{head}\n{}", reads.collect::<String>()))
+        };
+        let found = hybrid(count);
+        assert!(found[0].what.contains("(hybrid pattern)"), "{}", found[0].what);
+        assert!(found[0].todo.contains("the count"), "{}", found[0].todo);
+        assert!(found[0].cites("PT-hybrid.1"));
+        let found = hybrid(newest);
+        assert!(found[0].what.contains("2.0 times each (N+1)"), "{}", found[0].what);
+        assert!(!found[0].cites("PT-hybrid.1"));
     }
 
     #[test]
