@@ -1,8 +1,8 @@
 //! Source code and settings: finds files, scans and reads them, in parallel.
 //!
-//! Most files of a project are not related to MongoDB; those cost one read and one search. The
-//! others are read twice: first for declarations that other files need (constants, models), then
-//! for their facts.
+//! Most files of a project are not related to MongoDB; those cost a read and a search for names of
+//! models and functions. The others are read three times: for declarations that other files need
+//! (constants, models), for what their functions do for other files, and for their facts.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -125,26 +125,34 @@ pub fn read_source(request: &SourceRequest, stop: &(dyn Fn() -> bool + Sync)) ->
         });
         copies.extend(equal.into_iter().skip(1));
     }
-    // Files that never contain `mongo` but use a model that another file declares.
-    let models = model_search(&known);
-    let second = each(&files, threads, stop, |at, file| {
-        let matters = mattering[at];
-        if copies.contains(&at) {
-            return None;
-        }
-        if !matters && (models.is_none() || !matches!(file.kind, FileKind::Code(_))) {
+    // Files that never contain `mongo` matter if they use a model, or call a function, of another file.
+    let text_if_used = |at: usize, file: &File, names: Option<&AhoCorasick>| {
+        let may_use = mattering[at] || names.is_some() && matches!(file.kind, FileKind::Code(_));
+        if !may_use || copies.contains(&at) {
             return None;
         }
         let text = read(file).ok()?;
-        if !matters && !models.as_ref().is_some_and(|models| models.is_match(&text)) {
-            return None;
-        }
-        let text = String::from_utf8_lossy(&text);
+        let uses = mattering[at] || names.is_some_and(|names| names.is_match(&text));
+        uses.then(|| String::from_utf8_lossy(&text).into_owned())
+    };
+    // Second pass: what do functions do for their callers?
+    let models = name_search(known.model_names());
+    let functions = each(&files, threads, stop, |at, file| {
+        let text = text_if_used(at, file, models.as_ref())?;
+        Some(source::functions(&file.name, &text, file.kind, &known))
+    });
+    for functions in functions.into_iter().flatten().flatten() {
+        known.absorb(functions);
+    }
+    // Third pass: the facts.
+    let names = name_search(known.model_names().chain(known.function_names()));
+    let third = each(&files, threads, stop, |at, file| {
+        let text = text_if_used(at, file, names.as_ref())?;
         let within = seen.code.within_project(&file.name);
         let read_models = docward_code::declared_models;
         Some(source::scan(&file.name, &within, &text, file.kind, &known, read_models))
     });
-    for (at, scanned) in second.into_iter().enumerate() {
+    for (at, scanned) in third.into_iter().enumerate() {
         if let Some(Some(scanned)) = scanned {
             take(&mut seen, &files[at].name, scanned);
         }
@@ -232,7 +240,7 @@ fn look(file: &File) -> Result<Looked, String> {
     let text = read(file)?;
     let matters = source::may_matter(&text) || file.name.ends_with(".mongodb");
     let known = match matters {
-        true => source::survey(&file.name, &String::from_utf8_lossy(&text), file.kind),
+        true => source::declarations(&file.name, &String::from_utf8_lossy(&text), file.kind),
         false => Known::default(),
     };
     let may_be_copy = matters
@@ -260,9 +268,9 @@ fn read(file: &File) -> Result<Vec<u8>, String> {
     std::fs::read(&file.path).map_err(|error| format!("cannot be read: {error}"))
 }
 
-/// A search for model names, as far as they can be distinguished from ordinary words.
-fn model_search(known: &Known) -> Option<AhoCorasick> {
-    let names: Vec<&str> = known.model_names().filter(|name| name.len() > 2).collect();
+/// A search for names, as far as they can be distinguished from ordinary words.
+fn name_search<'k>(names: impl Iterator<Item = &'k str>) -> Option<AhoCorasick> {
+    let names: Vec<&str> = names.filter(|name| name.len() > 2).collect();
     if names.is_empty() {
         return None;
     }

@@ -21,7 +21,7 @@ use docward_model::{
 };
 use docward_profile::{Links, Profiler, relate};
 use docward_schema::{Tally, Validator};
-use docward_source::{FileKind, Known, importers, module, scan, survey};
+use docward_source::{FileKind, importers, module, scan, survey};
 use docward_workload::{Entry, Ran, Recorder, log_entry, profile_entry, running_entry};
 
 use crate::{Outcome, RULES, cx::SUPPRESSIONS, engine};
@@ -199,10 +199,9 @@ impl Example {
                 (None, None) => panic!("{body}: a file that is looked at"),
             }
         }
-        let mut known = Known::default();
-        for (file, kind, text) in &files {
-            known.absorb(survey(file, text, *kind));
-        }
+        let texts: Vec<_> =
+            files.iter().map(|(file, kind, text)| (*file, *kind, text.as_str())).collect();
+        let known = survey(&texts);
         let mut code = Code::default();
         for (file, kind, text) in &files {
             let scanned = scan(file, file, text, *kind, &known, docward_code::declared_models);

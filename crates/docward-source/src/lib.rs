@@ -3,11 +3,12 @@
 //! Declared models are read by importers above this crate; [`scan`] is given a function that calls them
 //! ([`ReadModels`]).
 //!
-//! A file goes through three steps:
+//! A file goes through four steps, each for all files before the next:
 //!
 //! 1. [`may_matter`] decides cheaply whether the file can matter.
-//! 2. [`survey`] collects what other files need: constants, models, functions that create clients.
-//! 3. [`scan`] collects the facts.
+//! 2. [`declarations`] collects what other files need: constants, models, settings.
+//! 3. [`functions`] collects what functions do for their callers: create clients, add to arrays, send queries.
+//! 4. [`scan`] collects the facts.
 //!
 //! Every language is first lowered to one small representation ([`ir`]), so no question is asked once per language.
 //! No code is executed. Values that cannot be determined stay unknown; they are not guessed.
@@ -57,7 +58,7 @@ use std::{
 
 use docward_model::{
     ClientUri, Code, Location,
-    code::{Cap, Method, Place, Serving},
+    code::{Method, Place, Serving},
 };
 
 pub use allow_comments::Allowed;
@@ -66,7 +67,7 @@ pub use import_graph::{Module, importers, module, unreached};
 pub use language::{FileKind, Language, Library};
 pub use models::{DeclaredModel, ModelField, ReadModels};
 pub use project_usage::Sought;
-pub use survey::survey;
+pub use survey::{declarations, functions, survey};
 
 use file_role::{is_ci, is_copy, is_generated, is_migration, is_one_shot, is_sample, is_script};
 use ir::ScopeId;
@@ -151,16 +152,15 @@ impl Known {
     /// Names of models and of their parts, by which files are found that use one without saying `mongo` anywhere.
     pub fn model_names(&self) -> impl Iterator<Item = &str> {
         let parts = self.parts.iter().map(|(_, class)| class);
-        let names = self.models.keys().chain(parts).chain(self.kept.keys()).map(String::as_str);
-        names.chain(self.function_names())
+        self.models.keys().chain(parts).chain(self.kept.keys()).map(String::as_str)
     }
 
-    /// Names of functions that add to arrays or load documents, where they are no everyday words.
-    fn function_names(&self) -> impl Iterator<Item = &str> {
+    /// Names of functions that add to arrays, load documents or send queries, where they are no everyday words.
+    pub fn function_names(&self) -> impl Iterator<Item = &str> {
         /// Shorter names are `add`, `push`, `getOne`.
         const TELLING: usize = 8;
         let names = self.appenders.iter().chain(self.wrappers.keys()).chain(self.loaders.keys());
-        names.map(String::as_str).filter(|name| {
+        names.chain(self.askers.keys().map(|(_, name)| name)).map(String::as_str).filter(|name| {
             name.len() >= TELLING
                 && (name.contains('_') || name[1..].contains(|c: char| c.is_ascii_uppercase()))
         })
@@ -363,43 +363,6 @@ pub fn scan(
 /// Whether a compiler or a bundler wrote a file: it calls nothing that its source does not.
 pub fn is_written_by_tools(text: &[u8], kind: FileKind) -> bool {
     is_generated(&String::from_utf8_lossy(text), kind)
-}
-
-/// What other files need to know of the functions of a file: which make clients, add to arrays or load documents.
-fn functions(file: &str, text: &str, unit: &ir::Unit<'_>, known: &Known) -> Known {
-    let mut out = Scanned::default();
-    let mut scan = Scan {
-        file,
-        within: file,
-        text,
-        values: Values::new(unit, known, false),
-        places: Places::new(text),
-        is_sample: false,
-        seen_strings: BTreeSet::new(),
-        declarations: OnceCell::new(),
-        read_models: |_, _| Vec::new(),
-        out: &mut out,
-    };
-    scan.clients();
-    scan.updates();
-    scan.loaded();
-    let loaders = scan.loaders();
-    let stem = values::stem(&format!("./{file}"));
-    let askers = scan.askers(&stem);
-    let appenders = out.code.appends.into_iter().filter(|append| append.cap == Cap::None);
-    let mut found = Known {
-        factories: out.factories.into_iter().map(|name| (stem.clone(), name)).collect(),
-        appenders: appenders.filter_map(|append| append.place.function).collect(),
-        askers,
-        ..Known::default()
-    };
-    for (name, wrapper) in out.wrappers {
-        unite(&mut found.wrappers, BTreeMap::from([(name, Some(wrapper))]));
-    }
-    for (name, collection) in loaders {
-        unite(&mut found.loaders, BTreeMap::from([(name, Some(collection))]));
-    }
-    found
 }
 
 /// A script for `mongosh`, which has `db`, `sh` and `rs` without importing anything.

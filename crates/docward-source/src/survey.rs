@@ -1,12 +1,19 @@
 //! What other files need to know of a file: constants, models, functions that make clients.
 
-use docward_model::Purpose;
+use std::{
+    cell::OnceCell,
+    collections::{BTreeMap, BTreeSet},
+};
+
+use docward_model::{Purpose, code::Cap};
 
 use super::{
-    FileKind, Known,
+    FileKind, Known, Language, Scan, Scanned,
     ir::{Expr, Kind, ScopeKind, StatementKind, Unit},
     lower,
+    place::Places,
     secrets::is_local,
+    unite,
     values::Values,
 };
 use crate::syntax::Source;
@@ -14,14 +21,10 @@ use crate::syntax::Source;
 /// Longer texts are no names and no connection strings.
 const MAX_CONSTANT: usize = 300;
 
-/// What a file declares for others.
-pub fn survey(file: &str, text: &str, kind: FileKind) -> Known {
+/// What a file declares for others: constants, models, settings.
+pub fn declarations(file: &str, text: &str, kind: FileKind) -> Known {
     let mut out = Known::default();
-    let FileKind::Code(language) = kind else { return out };
-    if text.len() > super::MAX_TEXT || super::file_role::is_generated(text, kind) {
-        return out;
-    }
-    let Ok(source) = Source::parse(&language.grammar(), text) else { return out };
+    let Some((source, language)) = parsed(text, kind) else { return out };
     let unit = lower::lower(&source, language);
     let nothing = Known::default();
     let values = Values::new(&unit, &nothing, false);
@@ -36,10 +39,69 @@ pub fn survey(file: &str, text: &str, kind: FileKind) -> Known {
     if let (1, Some(model)) = (out.models.len(), out.models.keys().next()) {
         out.model_files.insert(stem.clone(), Some(model.clone()));
     }
-    // Models of the file itself are known to its functions.
-    let own = Known { models: out.models.clone(), ..Known::default() };
-    out.absorb(super::functions(file, text, &unit, &own));
     out
+}
+
+/// What the functions of a file do for their callers, with the models of all files known: create clients, add to
+/// arrays, load documents, send queries.
+pub fn functions(file: &str, text: &str, kind: FileKind, known: &Known) -> Known {
+    let Some((source, language)) = parsed(text, kind) else { return Known::default() };
+    let unit = lower::lower(&source, language);
+    let mut out = Scanned::default();
+    let mut scan = Scan {
+        file,
+        within: file,
+        text,
+        values: Values::new(&unit, known, false),
+        places: Places::new(text),
+        is_sample: false,
+        seen_strings: BTreeSet::new(),
+        declarations: OnceCell::new(),
+        read_models: |_, _| Vec::new(),
+        out: &mut out,
+    };
+    scan.clients();
+    scan.updates();
+    scan.loaded();
+    let loaders = scan.loaders();
+    let stem = super::values::stem(&format!("./{file}"));
+    let askers = scan.askers(&stem);
+    let appenders = out.code.appends.into_iter().filter(|append| append.cap == Cap::None);
+    let mut found = Known {
+        factories: out.factories.into_iter().map(|name| (stem.clone(), name)).collect(),
+        appenders: appenders.filter_map(|append| append.place.function).collect(),
+        askers,
+        ..Known::default()
+    };
+    for (name, wrapper) in out.wrappers {
+        unite(&mut found.wrappers, BTreeMap::from([(name, Some(wrapper))]));
+    }
+    for (name, collection) in loaders {
+        unite(&mut found.loaders, BTreeMap::from([(name, Some(collection))]));
+    }
+    found
+}
+
+/// Both for files in memory.
+pub fn survey(files: &[(&str, FileKind, &str)]) -> Known {
+    let mut known = Known::default();
+    for (file, kind, text) in files {
+        known.absorb(declarations(file, text, *kind));
+    }
+    let found = files.iter().map(|(file, kind, text)| functions(file, text, *kind, &known));
+    for found in found.collect::<Vec<_>>() {
+        known.absorb(found);
+    }
+    known
+}
+
+/// Source code that people wrote.
+fn parsed(text: &str, kind: FileKind) -> Option<(Source<'_>, Language)> {
+    let FileKind::Code(language) = kind else { return None };
+    if text.len() > super::MAX_TEXT || super::file_role::is_generated(text, kind) {
+        return None;
+    }
+    Some((Source::parse(&language.grammar(), text).ok()?, language))
 }
 
 fn constants<'u, 't>(unit: &'u Unit<'t>, values: &Values<'u, 't>, stem: &str, out: &mut Known) {

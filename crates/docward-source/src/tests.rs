@@ -6,7 +6,7 @@ use super::*;
 
 fn scanned(file: &str, text: &str) -> Scanned {
     let kind = FileKind::of(file).expect("a file that is looked at");
-    let known = survey(file, text, kind);
+    let known = survey(&[(file, kind, text)]);
     scan(file, file, text, kind, &known, |_, _| Vec::new())
 }
 
@@ -144,10 +144,9 @@ func create(ctx context.Context, uri string) (*mongo.Client, error) {
 fn constants_of_other_files_are_known() {
     let config =
         "MONGO_URI = 'mongodb://db1.shop.io,db2.shop.io/?replicaSet=rs0&retryWrites=false'\n";
-    let mut known = survey("app/config.py", config, FileKind::Code(Language::Python));
     let app = "from app.config import MONGO_URI\nfrom pymongo import MongoClient\nc = MongoClient(MONGO_URI)\n";
-    known.absorb(survey("app/db.py", app, FileKind::Code(Language::Python)));
     let kind = FileKind::Code(Language::Python);
+    let known = survey(&[("app/config.py", kind, config), ("app/db.py", kind, app)]);
     let found = scan("app/db.py", "app/db.py", app, kind, &known, |_, _| Vec::new());
     assert_eq!(found.clients[0].replica_set.as_deref(), Some("rs0"));
     assert_eq!(option(&found.clients[0], "retryWrites"), Some(OptionValue::Bool(false)));

@@ -149,8 +149,13 @@ fn shop(server: &str) -> tempfile::TempDir {
             "const mongoose = require('mongoose');\nmodule.exports = mongoose.model('Order', new mongoose.Schema({ no: Number, product: mongoose.ObjectId }));\n",
         ),
         (
+            "models/product.js",
+            "const mongoose = require('mongoose');\nmodule.exports = mongoose.model('Product', new mongoose.Schema({ name: String }));\n",
+        ),
+        // Neither the word `mongo` nor a model's declaration.
+        (
             "services/products.js",
-            "const mongoose = require('mongoose');\nconst Product = mongoose.model('Product', new mongoose.Schema({ name: String }));\nexports.productOfOrder = (id) => Product.findById(id);\n",
+            "const Product = require('../models/product');\nexports.productOfOrder = (id) => Product.findById(id);\n",
         ),
         (
             "routes/orders.js",
