@@ -12,12 +12,12 @@ mod html;
 mod json;
 mod junit;
 mod lint;
+mod look;
 mod markdown;
 mod overview;
 mod ranking;
 mod read;
 mod sarif;
-mod shape;
 mod shardkey;
 mod table;
 mod terminal;
@@ -32,8 +32,8 @@ pub use connect::{PlanReport, choice, plan_fails};
 pub use design::{Detail, simulation_report};
 pub use fixes::fix_script;
 pub use json::{json, rules_json};
+pub use look::Look;
 pub use read::{ReportFault, read};
-pub use shape::{Look, Shape};
 pub use shardkey::{shard_keys, shard_keys_json};
 pub use terminal_options::{Detail as TerminalDetail, Expand, TerminalOptions};
 pub use text::{Paint, wrap};
@@ -140,29 +140,29 @@ pub fn render(report: &Report, how: &Rendering<'_>) -> String {
     }
 }
 
-/// The plan as text.
-pub fn plan_report(report: &PlanReport, shape: Shape, look: Look) -> String {
-    match shape {
-        Shape::Terminal => connect::plan::terminal(report, look),
-        Shape::Json => connect::plan::as_json(report),
-        Shape::Markdown => connect::plan::markdown(report),
-        Shape::Html => html::connections::page(report),
+/// The plan as text: a page, JSON or Markdown, and in all other formats text for a terminal.
+pub fn plan_report(report: &PlanReport, format: Format, look: Look) -> String {
+    match format {
+        Format::Json => connect::plan::as_json(report),
+        Format::Markdown => connect::plan::markdown(report),
+        Format::Html => html::connections::page(report),
+        _ => connect::plan::terminal(report, look),
     }
 }
 
-/// A design and the pools of its clients as text.
+/// A design and the pools of its clients as text, in the formats of [`plan_report`].
 pub fn design_report(
     design: &Design,
     pools: &Pools,
-    shape: Shape,
+    format: Format,
     look: Look,
     detail: Detail,
 ) -> String {
-    match shape {
-        Shape::Json => design::json::json(design, pools),
-        Shape::Markdown => design::markdown::markdown(design, pools),
-        Shape::Html => html::design::page(design, pools),
-        Shape::Terminal => design::terminal::terminal(design, pools, look, detail),
+    match format {
+        Format::Json => design::json::json(design, pools),
+        Format::Markdown => design::markdown::markdown(design, pools),
+        Format::Html => html::design::page(design, pools),
+        _ => design::terminal::terminal(design, pools, look, detail),
     }
 }
 

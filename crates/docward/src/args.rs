@@ -3,11 +3,12 @@
 use std::path::PathBuf;
 
 use clap::{
-    Args, ValueEnum,
+    Args,
     builder::{PossibleValue, PossibleValuesParser, TypedValueParser},
 };
 use docward_config::FailOn;
 use docward_model::ProfileName;
+use docward_report::Format;
 
 use crate::terminal::Color;
 
@@ -25,7 +26,7 @@ pub(crate) fn words<T: Copy + Send + Sync + 'static>(
 /// A report format and its output file: `html`, `html=report.html`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Output {
-    pub(crate) format: docward_report::Format,
+    pub(crate) format: Format,
     /// The output file. `None` means the file of `--output`, or standard output.
     pub(crate) file: Option<PathBuf>,
 }
@@ -54,15 +55,28 @@ impl TypedValueParser for OutputParser {
     }
 
     fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
-        let values = docward_report::Format::ALL.iter();
+        let values = Format::ALL.iter();
         Some(Box::new(values.map(|f| PossibleValue::new(f.name()).help(f.about()))))
     }
 }
 
-pub(crate) fn report_formats() -> impl TypedValueParser<Value = docward_report::Format> {
-    words(&docward_report::Format::ALL, |format| {
-        PossibleValue::new(format.name()).help(format.about())
-    })
+/// Formats of lists.
+pub(crate) const LISTS: [Format; 2] = [Format::Terminal, Format::Json];
+/// Formats of the pages of rules.
+const PAGES: [Format; 3] = [Format::Terminal, Format::Markdown, Format::Json];
+/// Formats of results with text and tables.
+pub(crate) const TABLES: [Format; 3] = [Format::Terminal, Format::Json, Format::Markdown];
+/// Formats of results with text, tables and pictures.
+pub(crate) const PICTURES: [Format; 4] =
+    [Format::Terminal, Format::Json, Format::Markdown, Format::Html];
+
+/// Returns a parser for some of the formats.
+pub(crate) fn formats(all: &'static [Format]) -> impl TypedValueParser<Value = Format> {
+    words(all, |format| PossibleValue::new(format.name()))
+}
+
+pub(crate) fn report_formats() -> impl TypedValueParser<Value = Format> {
+    words(&Format::ALL, |format| PossibleValue::new(format.name()).help(format.about()))
 }
 
 pub(crate) fn severities() -> impl TypedValueParser<Value = FailOn> {
@@ -213,7 +227,7 @@ impl FormatArgs {
     /// Whether text for people goes to standard output.
     pub(crate) fn is_for_people(&self) -> bool {
         let mut rest = self.format.iter().filter(|one| one.file.is_none());
-        rest.all(|one| one.format == docward_report::Format::Terminal)
+        rest.all(|one| one.format == Format::Terminal)
     }
 }
 
@@ -285,7 +299,7 @@ pub(crate) struct ShardKeyArgs {
     pub(crate) zone: Option<String>,
 
     /// Output format
-    #[arg(short, long, value_enum, default_value_t = Format::Terminal)]
+    #[arg(short, long, value_parser = formats(&LISTS), default_value = "terminal")]
     pub(crate) format: Format,
 
     /// Include the values of the zone field in the zone plan
@@ -421,13 +435,6 @@ pub(crate) struct ManArgs {
     pub(crate) directory: Option<PathBuf>,
 }
 
-/// Formats of a list.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Format {
-    Terminal,
-    Json,
-}
-
 /// Which rules to list.
 #[derive(Args, Debug)]
 pub(crate) struct RulesArgs {
@@ -444,7 +451,7 @@ pub(crate) struct RulesArgs {
     pub(crate) grep: Option<String>,
 
     /// Output format
-    #[arg(short, long, value_enum, default_value_t = Format::Terminal)]
+    #[arg(short, long, value_parser = formats(&LISTS), default_value = "terminal")]
     pub(crate) format: Format,
 
     /// Write one Markdown page per rule, and an index, into a directory
@@ -464,18 +471,10 @@ pub(crate) struct ExplainArgs {
     pub(crate) rule: String,
 
     /// Output format
-    #[arg(short, long, value_enum, default_value_t = PageFormat::Terminal)]
-    pub(crate) format: PageFormat,
+    #[arg(short, long, value_parser = formats(&PAGES), default_value = "terminal")]
+    pub(crate) format: Format,
 
     /// Settings whose thresholds are shown (default: the nearest docward.toml)
     #[arg(long, value_name = "FILE")]
     pub(crate) config: Option<PathBuf>,
-}
-
-/// Formats of a rule page.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum PageFormat {
-    Terminal,
-    Markdown,
-    Json,
 }

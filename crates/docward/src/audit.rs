@@ -23,7 +23,7 @@ use docward_profile::observe_growth;
 use docward_report::{Format, View};
 use docward_rules::{
     Outcome,
-    facts::{arrays::Limits, house},
+    facts::{growth::arrays::Limits, names::house, schema::validators},
     judge,
 };
 use docward_uri::{parse, redact};
@@ -250,7 +250,8 @@ pub(crate) fn audit(mut args: AuditArgs, shown: Shown) -> anyhow::Result<u8> {
     interrupt.writing();
     let code = run.finish(&report, view)?;
     if let Some(file) = &args.emit_fixes {
-        put(&docward_report::fix_script(&report), Some(file))?;
+        let validators = validators::finished(&report.evidence, &report.findings);
+        put(&docward_report::fix_script(&report, &validators), Some(file))?;
         note_written(file, args.judging.quiet);
     }
 

@@ -4,10 +4,10 @@
 use std::fmt::Write;
 
 use anyhow::bail;
-use docward_report::wrap;
+use docward_report::{Format, wrap};
 
 use crate::{
-    args::{ExplainArgs, PageFormat},
+    args::ExplainArgs,
     config, example,
     ids::{self, Found},
     rules::{default_text, page},
@@ -25,9 +25,9 @@ pub(crate) fn explain(args: &ExplainArgs) -> anyhow::Result<u8> {
         }
     };
     let text = match args.format {
-        PageFormat::Markdown => page(rule),
-        PageFormat::Json => docward_report::rules_json(&[rule], &config::site()),
-        PageFormat::Terminal => {
+        Format::Markdown => page(rule),
+        Format::Json => docward_report::rules_json(&[rule], &config::site()),
+        _ => {
             let config = config::load(args.config.as_deref(), &[], true)?;
             let mut out = format!(
                 "{} {}   {} · {} · {}\n\n",
@@ -70,8 +70,8 @@ fn explain_id(args: &ExplainArgs, rules: &[&str]) -> anyhow::Result<String> {
     let entries = match ids::find(id)? {
         Found::One(entry) => vec![entry],
         Found::Group(entries) => match args.format {
-            PageFormat::Terminal => return Ok(ids::list(&entries, terminal_width())),
-            PageFormat::Json | PageFormat::Markdown => entries,
+            Format::Json | Format::Markdown => entries,
+            _ => return Ok(ids::list(&entries, terminal_width())),
         },
         Found::Nothing(near) => {
             // An argument with the form of an id is not a misspelt rule.
@@ -87,17 +87,15 @@ fn explain_id(args: &ExplainArgs, rules: &[&str]) -> anyhow::Result<String> {
         }
     };
     Ok(match args.format {
-        PageFormat::Terminal => {
-            entries.iter().map(|entry| entry.terminal(terminal_width())).collect()
-        }
-        PageFormat::Markdown => {
+        Format::Markdown => {
             let pages: Vec<String> = entries.iter().map(ids::Entry::markdown).collect();
             pages.join("\n")
         }
-        PageFormat::Json => {
+        Format::Json => {
             let list: Vec<serde_json::Value> = entries.iter().map(ids::Entry::json).collect();
             format!("{}\n", serde_json::to_string_pretty(&list).unwrap_or_default())
         }
+        _ => entries.iter().map(|entry| entry.terminal(terminal_width())).collect(),
     })
 }
 

@@ -13,10 +13,11 @@ use docward_collect::{Request, SourceRequest, collect, is_uri, read_source};
 use docward_config::FailOn;
 use docward_model::{Evidence, ProfileName, Settings};
 use docward_rules::facts::{
-    business::is_core,
-    house,
-    names::Style,
-    naming::{named, style_of},
+    deployment::business::is_core,
+    names::{
+        Style, house,
+        naming::{named, style_of},
+    },
 };
 
 use crate::{

@@ -4,9 +4,10 @@ use std::{collections::BTreeSet, fmt::Write, fs, path::Path};
 
 use anyhow::{Context, bail};
 use docward_model::{RuleMeta, ThresholdValue};
+use docward_report::Format;
 
 use crate::{
-    args::{Format, RulesArgs},
+    args::RulesArgs,
     config::{metas, site},
     example,
     ids::{self, Found},
@@ -66,7 +67,7 @@ pub(crate) fn rules(args: &RulesArgs) -> anyhow::Result<u8> {
     }
     let text = match args.format {
         Format::Json => docward_report::rules_json(&chosen, &site()),
-        Format::Terminal => list(&chosen),
+        _ => list(&chosen),
     };
     put(&text, None)?;
     Ok(CLEAN)

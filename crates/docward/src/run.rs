@@ -9,7 +9,7 @@ use docward_model::{
 use docward_report::{Format, View};
 use docward_rules::{
     Outcome,
-    facts::{copies, validators},
+    facts::{relations::copies, schema::validators},
 };
 
 use crate::{

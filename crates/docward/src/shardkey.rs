@@ -5,9 +5,10 @@ use docward_advise::{KeyQuestion, shard_keys};
 use docward_bson::{json, value::to_value};
 use docward_collect::{Collected, Request, collect, read_logs};
 use docward_model::{Collection, CollectionKind, KeyFields, KeyReport, Value, Verdict};
+use docward_report::Format;
 
 use crate::{
-    args::{Format, ShardKeyArgs},
+    args::ShardKeyArgs,
     config,
     interrupt::Interrupt,
     output,
@@ -84,7 +85,7 @@ pub(crate) fn shardkey(mut args: ShardKeyArgs) -> anyhow::Result<u8> {
         .collect();
     let text = match args.format {
         Format::Json => docward_report::shard_keys_json(&reports, &problems),
-        Format::Terminal => docward_report::shard_keys(
+        _ => docward_report::shard_keys(
             &reports,
             &problems,
             crate::terminal::wants_color(args.reading.color, args.reading.output.is_some()),

@@ -9,19 +9,19 @@ use serde_json::{Value, json};
 use crate::markdown::cell;
 use crate::table::table;
 use crate::text::{Paint, wrap};
-use crate::{Look, Shape};
+use crate::{Format, Look};
 
 /// The choice as text; `locked` are the drivers found in files.
 pub fn choice(
     choice: &Choice,
     locked: &[(String, LockedDriver)],
-    shape: Shape,
+    format: Format,
     look: Look,
 ) -> String {
-    match shape {
-        Shape::Terminal | Shape::Html => terminal(choice, locked, look),
-        Shape::Json => as_json(choice, locked),
-        Shape::Markdown => markdown(choice),
+    match format {
+        Format::Json => as_json(choice, locked),
+        Format::Markdown => markdown(choice),
+        _ => terminal(choice, locked, look),
     }
 }
 

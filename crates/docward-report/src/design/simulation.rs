@@ -12,14 +12,14 @@ use super::{number, rate};
 use crate::markdown::cell;
 use crate::table::table;
 use crate::text::{Paint, wrap};
-use crate::{Look, Shape};
+use crate::{Format, Look};
 
-/// A simulation as text. There is no HTML page: HTML is printed as Markdown.
-pub fn simulation_report(simulation: &Simulation, shape: Shape, look: Look) -> String {
-    match shape {
-        Shape::Json => json_report(simulation),
-        Shape::Markdown | Shape::Html => markdown(simulation),
-        Shape::Terminal => terminal(simulation, look),
+/// A simulation as text: JSON, Markdown, or text for a terminal.
+pub fn simulation_report(simulation: &Simulation, format: Format, look: Look) -> String {
+    match format {
+        Format::Json => json_report(simulation),
+        Format::Markdown => markdown(simulation),
+        _ => terminal(simulation, look),
     }
 }
 

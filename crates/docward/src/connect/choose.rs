@@ -3,19 +3,22 @@
 use std::{fs, path::PathBuf};
 
 use anyhow::{Context, bail};
-use clap::{Args, ValueEnum, builder::PossibleValue};
+use clap::{Args, builder::PossibleValue};
 use docward_connect::{
     Amount, Budget, ChooseInput, Driver, LOCK_FILES, LockedDriver, Version, choose as decide,
     drivers_in,
 };
 use docward_model::{DeclaredTopology, LimitScope, Settings, Topology};
-use docward_report::{Shape, choice};
+use docward_report::{Format, choice};
 
 use super::{
     inputs::{self, AroundArgs, Live, counts},
     plan::scopes,
 };
-use crate::{args::words, terminal::CLEAN};
+use crate::{
+    args::{TABLES, formats, words},
+    terminal::CLEAN,
+};
 
 pub(super) const EXAMPLES: &str = "\
 Examples:
@@ -27,14 +30,6 @@ Examples:
   docward connect choose --mongos 8 --routers-change-often --format json
 
 Missing options come from [deployment] and [[service]] in docward.toml.";
-
-/// Shapes of a choice.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Format {
-    Terminal,
-    Json,
-    Markdown,
-}
 
 fn topologies() -> impl clap::builder::TypedValueParser<Value = DeclaredTopology> {
     const OFFERED: [DeclaredTopology; 3] =
@@ -112,7 +107,7 @@ pub(crate) struct ChooseArgs {
     limit_scope: Option<LimitScope>,
 
     /// Output format
-    #[arg(short, long, value_enum, default_value_t = Format::Terminal)]
+    #[arg(short, long, value_parser = formats(&TABLES), default_value = "terminal")]
     format: Format,
 
     #[command(flatten)]
@@ -124,12 +119,7 @@ pub(super) fn choose(args: &ChooseArgs) -> anyhow::Result<u8> {
     let (settings, live) = args.around.known()?;
     let locked = locked(args)?;
     let input = input(args, &settings, live.as_ref(), &locked)?;
-    let shape = match args.format {
-        Format::Terminal => Shape::Terminal,
-        Format::Json => Shape::Json,
-        Format::Markdown => Shape::Markdown,
-    };
-    args.around.put(&choice(&decide(&input), &locked, shape, args.around.look()))?;
+    args.around.put(&choice(&decide(&input), &locked, args.format, args.around.look()))?;
     Ok(CLEAN)
 }
 

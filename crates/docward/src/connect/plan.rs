@@ -1,14 +1,14 @@
 //! `docward connect plan`: pool sizes and their totals.
 
 use anyhow::{Context, bail};
-use clap::{Args, ValueEnum, builder::PossibleValue};
+use clap::{Args, builder::PossibleValue};
 use docward_connect::{Amount, Deployment, Given, Load, Method, Platform, plan as size, scenarios};
 use docward_model::{DeclaredTopology, LimitScope, ServiceClass, Settings, Topology, text};
-use docward_report::{PlanReport, Shape, plan_fails, plan_report};
+use docward_report::{Format, PlanReport, plan_fails, plan_report};
 
 use super::inputs::{self, AroundArgs, Live, counts};
 use crate::{
-    args::words,
+    args::{PICTURES, formats, words},
     terminal::{CLEAN, FINDINGS},
 };
 
@@ -72,15 +72,6 @@ fn platforms() -> impl clap::builder::TypedValueParser<Value = Platform> {
 /// The read preferences in the notation of connection strings.
 pub(super) const MODES: [&str; 5] =
     ["primary", "primaryPreferred", "secondary", "secondaryPreferred", "nearest"];
-
-/// Shapes of a plan.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Format {
-    Terminal,
-    Json,
-    Markdown,
-    Html,
-}
 
 /// Demand, deployment and what may change.
 #[derive(Args, Debug)]
@@ -149,7 +140,7 @@ pub(crate) struct PlanArgs {
     scale_mongos: Option<u64>,
 
     /// Output format
-    #[arg(short, long, value_enum, default_value_t = Format::Terminal)]
+    #[arg(short, long, value_parser = formats(&PICTURES), default_value = "terminal")]
     format: Format,
 
     #[command(flatten)]
@@ -179,13 +170,7 @@ pub(super) fn plan(args: &PlanArgs) -> anyhow::Result<u8> {
         open_now: live.as_ref().and_then(|live| live.open),
         version: env!("CARGO_PKG_VERSION"),
     };
-    let shape = match args.format {
-        Format::Terminal => Shape::Terminal,
-        Format::Json => Shape::Json,
-        Format::Markdown => Shape::Markdown,
-        Format::Html => Shape::Html,
-    };
-    args.around.put(&plan_report(&report, shape, args.around.look()))?;
+    args.around.put(&plan_report(&report, args.format, args.around.look()))?;
     Ok(if plan_fails(&report) { FINDINGS } else { CLEAN })
 }
 

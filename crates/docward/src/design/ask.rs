@@ -6,7 +6,7 @@ use anyhow::bail;
 use clap::Args;
 use docward_design::{Ask, Bounds, design as decide, interview, pools};
 use docward_model::ProfileName;
-use docward_report::{Detail, Look, Shape, design_report};
+use docward_report::{Detail, Format, Look, design_report};
 
 use crate::{
     config,
@@ -71,7 +71,7 @@ pub(super) fn ask(args: &AskArgs) -> anyhow::Result<u8> {
                 width: crate::terminal::terminal_width(),
             };
             let pools = pools(&model);
-            put(&design_report(&design, &pools, Shape::Terminal, look, Detail::Brief), None)?;
+            put(&design_report(&design, &pools, Format::Terminal, look, Detail::Brief), None)?;
             Ok(if design.questions().is_empty() { CLEAN } else { FINDINGS })
         }
         Err(faults) => {

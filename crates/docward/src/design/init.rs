@@ -7,7 +7,7 @@ use clap::Args;
 use docward_collect::{collect, read_logs};
 use docward_design::{LooksLikeSeries, STARTER, starter_from};
 use docward_model::{Collection, Evidence, Namespace};
-use docward_rules::facts::series::{self, Limits};
+use docward_rules::facts::growth::series::{self, Limits};
 
 use crate::{
     args::ReadingArgs,

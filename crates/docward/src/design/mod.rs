@@ -11,14 +11,14 @@ use std::{
 };
 
 use anyhow::{Context, bail};
-use clap::{Args, Subcommand, ValueEnum};
+use clap::{Args, Subcommand};
 use docward_config::FailOn;
 use docward_design::{Bounds, CheckId, Design, Verdict, design as decide, pools};
 use docward_model::{DesignModel, ProfileName, Severity};
-use docward_report::{Detail, Look, Shape, design_pictures, design_report};
+use docward_report::{Detail, Format, Look, design_pictures, design_report};
 
 use crate::{
-    args::{hidden, profiles, severities},
+    args::{PICTURES, formats, hidden, profiles, severities},
     config,
     model_file::{print_faults, read_model},
     terminal::{CLEAN, Color, FINDINGS, PROBLEMS, complain, put},
@@ -41,15 +41,6 @@ docs/design.md explains the method, docs/design-model.md every key of a model fi
 
 Exit codes: 0 all decided, 1 a question is open or a mandatory check fails, 2 the model cannot be \
  read.";
-
-/// Shapes of a design.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Format {
-    Terminal,
-    Json,
-    Markdown,
-    Html,
-}
 
 /// What is designed.
 #[derive(Args, Debug)]
@@ -88,7 +79,7 @@ struct ShowArgs {
     model: Option<PathBuf>,
 
     /// Output format
-    #[arg(short, long, value_enum, default_value_t = Format::Terminal)]
+    #[arg(short, long, value_parser = formats(&PICTURES), default_value = "terminal")]
     format: Format,
 
     /// Write the output to a file
@@ -166,19 +157,13 @@ pub(crate) fn design(args: DesignArgs) -> anyhow::Result<u8> {
 fn show(args: &ShowArgs) -> anyhow::Result<u8> {
     let Some(file) = &args.model else { bail!("name a model file") };
     let Some((model, design, profile)) = designed(file, &args.house)? else { return Ok(PROBLEMS) };
-    let shape = match args.format {
-        Format::Terminal => Shape::Terminal,
-        Format::Json => Shape::Json,
-        Format::Markdown => Shape::Markdown,
-        Format::Html => Shape::Html,
-    };
     let look = args.house.look(args.output.is_some());
     let detail = match (args.brief, args.explain) {
         (true, _) => Detail::Brief,
         (_, true) => Detail::Explained,
         _ => Detail::Usual,
     };
-    let report = design_report(&design, &pools(&model), shape, look, detail);
+    let report = design_report(&design, &pools(&model), args.format, look, detail);
     put(&report, args.output.as_deref())?;
     if let Some(directory) = &args.emit {
         emit(directory, args.force, &model, &design, profile)?;

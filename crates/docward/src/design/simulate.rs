@@ -4,16 +4,17 @@
 use std::{path::PathBuf, sync::atomic::Ordering};
 
 use anyhow::bail;
-use clap::{Args, ValueEnum};
+use clap::Args;
 use docward_collect::Progress as _;
 use docward_design::{Naming, nearest};
 use docward_model::{Namespace, text};
 use docward_refactor::{Operator, Trouble};
-use docward_report::{Shape, simulation_report};
+use docward_report::{Format, simulation_report};
 use docward_simulate::{Scale, SimulationPlan, scratch_name};
 
 use super::{HouseArgs, designed};
 use crate::{
+    args::{TABLES, formats},
     interrupt::Interrupt,
     progress::Bar,
     secrets,
@@ -41,14 +42,6 @@ const MAX_DOCUMENTS: u64 = 50_000_000;
 const MAX_COUNT: u64 = 1_000_000;
 /// The maximum number of readings.
 const MAX_READINGS: u64 = 20_000_000;
-
-/// Shapes of the result.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Format {
-    Terminal,
-    Json,
-    Markdown,
-}
 
 /// What is simulated, where, and how large.
 #[derive(Args, Debug)]
@@ -86,7 +79,7 @@ pub(super) struct SimulateArgs {
     seed: u64,
 
     /// Output format
-    #[arg(short, long, value_enum, default_value_t = Format::Terminal)]
+    #[arg(short, long, value_parser = formats(&TABLES), default_value = "terminal")]
     format: Format,
 
     /// Write the output to a file
@@ -199,13 +192,8 @@ pub(super) fn simulate(args: &SimulateArgs) -> anyhow::Result<u8> {
             return Err(trouble.into());
         }
     };
-    let shape = match args.format {
-        Format::Terminal => Shape::Terminal,
-        Format::Json => Shape::Json,
-        Format::Markdown => Shape::Markdown,
-    };
     let look = args.house.look(args.output.is_some());
-    put(&simulation_report(&simulation, shape, look), args.output.as_deref())?;
+    put(&simulation_report(&simulation, args.format, look), args.output.as_deref())?;
     // Data that could not be removed is a problem, whatever the measurements are.
     let stopped = interrupt.stop().load(Ordering::Relaxed);
     Ok(if left.is_some() || stopped { PROBLEMS } else { CLEAN })

@@ -13,6 +13,7 @@ use docward_model::{Checked, Namespace, text};
 use docward_refactor::{
     Action, Cost, Level, Missing, Operator, Rung, Standing, Trouble, Undo, Validation,
 };
+use docward_report::Format;
 use serde_json::{Value as Json, json};
 
 use super::{
@@ -22,7 +23,6 @@ use super::{
     print,
 };
 use crate::{
-    args::Format,
     interrupt::Interrupt,
     reading, secrets,
     terminal::{CLEAN, FINDINGS, complain, put},
@@ -186,7 +186,7 @@ pub(crate) fn apply(args: &ApplyArgs) -> anyhow::Result<u8> {
     };
     let text = match args.format {
         Format::Json => print::pretty(&outcome.json()),
-        Format::Terminal => outcome.told(),
+        _ => outcome.told(),
     };
     put(&text, args.output.as_deref())?;
     Ok(if matches!(outcome.state, State::Held | State::Lowering) { FINDINGS } else { CLEAN })
@@ -259,7 +259,7 @@ pub(crate) fn rollback(args: &RollbackArgs) -> anyhow::Result<u8> {
             "dryRun": !args.yes,
             "changed": changed,
         })),
-        Format::Terminal => format!(
+        _ => format!(
             "{namespace} on {}\n  now   {}\n  back  {}\n{state}\n",
             operator.name,
             described(&standing.validation),

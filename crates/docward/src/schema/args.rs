@@ -7,7 +7,9 @@ use clap::{
     builder::{PossibleValue, TypedValueParser},
 };
 
-use crate::args::{FormatArgs, JudgingArgs, ReadingArgs, words};
+use docward_report::Format;
+
+use crate::args::{FormatArgs, JudgingArgs, LISTS, ReadingArgs, formats, words};
 
 fn kinds() -> impl TypedValueParser<Value = docward_code::Kind> {
     words(&docward_code::Kind::ALL, |kind| PossibleValue::new(kind.name()))
@@ -98,8 +100,8 @@ pub(crate) struct DiffArgs {
     pub(crate) data: Vec<String>,
 
     /// Output format
-    #[arg(short, long, value_enum, default_value_t = crate::args::Format::Terminal)]
-    pub(crate) format: crate::args::Format,
+    #[arg(short, long, value_parser = formats(&LISTS), default_value = "terminal")]
+    pub(crate) format: Format,
 
     /// Write the output to a file
     #[arg(short, long, value_name = "FILE")]
@@ -219,8 +221,8 @@ pub(crate) struct ApplyArgs {
     pub(crate) examples: u64,
 
     /// Output format
-    #[arg(short, long, value_enum, default_value_t = crate::args::Format::Terminal)]
-    pub(crate) format: crate::args::Format,
+    #[arg(short, long, value_parser = formats(&LISTS), default_value = "terminal")]
+    pub(crate) format: Format,
 
     /// Write the output to a file
     #[arg(short, long, value_name = "FILE")]
@@ -260,8 +262,8 @@ pub(crate) struct RollbackArgs {
     pub(crate) force: bool,
 
     /// Output format
-    #[arg(short, long, value_enum, default_value_t = crate::args::Format::Terminal)]
-    pub(crate) format: crate::args::Format,
+    #[arg(short, long, value_parser = formats(&LISTS), default_value = "terminal")]
+    pub(crate) format: Format,
 }
 
 const INFER_EXAMPLES: &str = "\
@@ -420,6 +422,6 @@ pub(crate) struct TestArgs {
     pub(crate) document: String,
 
     /// Output format
-    #[arg(short, long, value_enum, default_value_t = crate::args::Format::Terminal)]
-    pub(crate) format: crate::args::Format,
+    #[arg(short, long, value_parser = formats(&LISTS), default_value = "terminal")]
+    pub(crate) format: Format,
 }

@@ -7,6 +7,7 @@ use bson::{Bson, Document};
 use docward_collect::{Collected, Request, collect, is_uri};
 use docward_model::{BsonType, Checked, Field, FieldShape, Namespace, Profile, text};
 use docward_refactor::{Action, Level, Operator};
+use docward_report::Format;
 use docward_schema::{Comparison, Containment, Effect, Outline, ValidatorFault, compare, outline};
 use serde_json::{Value as Json, json};
 
@@ -17,7 +18,7 @@ use super::{
     print,
 };
 use crate::{
-    args::{Format, ReadingArgs},
+    args::ReadingArgs,
     interrupt::Interrupt,
     progress::Bar,
     reading,
@@ -80,7 +81,7 @@ pub(crate) fn diff(args: &DiffArgs) -> anyhow::Result<u8> {
         Format::Json => {
             print::pretty(&json_of(&first, &second, &comparison, data.as_ref(), &drifts))
         }
-        Format::Terminal => told(&first, &second, &comparison, data.as_ref(), &drifts),
+        _ => told(&first, &second, &comparison, data.as_ref(), &drifts),
     };
     put(&text, args.output.as_deref())?;
     if !problems.is_empty() {

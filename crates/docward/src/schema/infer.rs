@@ -6,7 +6,7 @@ use docward_advise::infer::{Choices, Inferred, infer as read_off};
 use docward_bson::value::to_bytes;
 use docward_collect::{Collected, Request, collect};
 use docward_model::{Checked, Collection, CollectionKind, Namespace, Value, text};
-use docward_rules::{facts::targets::Targets, type_changes};
+use docward_rules::{facts::schema::targets::Targets, type_changes};
 use serde_json::{Map, Value as Json, json};
 
 use super::{

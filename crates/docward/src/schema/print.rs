@@ -156,7 +156,7 @@ fn node(out: &mut String, schema: &Value, inferred: &Inferred, path: &str, depth
                 out.push_str(&format!(
                     "{}: {}{comma}{why}\n",
                     shell::key(keyword),
-                    docward_rules::facts::shell::value(value)
+                    docward_rules::facts::remedies::shell::value(value)
                 ));
             }
         }

@@ -4,13 +4,11 @@ use std::io::Read as _;
 
 use anyhow::{Context, bail};
 use docward_bson::{json, walk::Fault};
+use docward_report::Format;
 use docward_schema::as_stored;
 
 use super::{args::TestArgs, load};
-use crate::{
-    args::Format,
-    terminal::{CLEAN, FINDINGS, put},
-};
+use crate::terminal::{CLEAN, FINDINGS, put};
 
 /// Runs the command.
 pub(crate) fn test(args: &TestArgs) -> anyhow::Result<u8> {
@@ -28,8 +26,9 @@ pub(crate) fn test(args: &TestArgs) -> anyhow::Result<u8> {
     let document = as_stored(&given).map_err(damaged)?;
     let details = validator.explain(&document).map_err(damaged)?;
     let text = match (args.format, &details) {
-        (Format::Terminal, None) => "accepted\n".to_owned(),
-        (Format::Terminal, Some(details)) => {
+        (Format::Json, details) => super::print::verdict(details.as_ref()),
+        (_, None) => "accepted\n".to_owned(),
+        (_, Some(details)) => {
             let violations = validator.violations(&document).map_err(damaged)?;
             let mut text = String::from("refused\n");
             if document.len() > given.len() {
@@ -43,7 +42,6 @@ pub(crate) fn test(args: &TestArgs) -> anyhow::Result<u8> {
             text.push_str(&super::print::extended_json(details));
             text
         }
-        (Format::Json, details) => super::print::verdict(details.as_ref()),
     };
     put(&text, None)?;
     Ok(if details.is_none() { CLEAN } else { FINDINGS })
