@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use docward_model::{Finding, Fix, Report, Safety, Step, shell};
+use docward_model::{Finding, Fix, Namespace, Report, Safety, Step, mongosh, shell};
 
 use crate::text::line;
 
@@ -13,8 +13,9 @@ const WIDTH: usize = 100;
 /// them, and all other statements have to run under the old names.
 const RENAMING: char = 'N';
 
-/// The script. Without `DOCWARD_APPLY` it prints what it would do; what needs a decision is a comment.
-pub fn fix_script(report: &Report) -> String {
+/// The script. Without `DOCWARD_APPLY` it prints what it would do; what needs a decision is a comment. `validators` are
+/// set at the end, when all fixes have run.
+pub fn fix_script(report: &Report, validators: &[Step]) -> String {
     let mut fixes: Vec<&Finding> =
         report.findings.iter().filter(|finding| !steps(finding).is_empty()).collect();
     // Stable: within each group the order of the report is kept. Fields are renamed under the old name of
@@ -47,8 +48,7 @@ pub fn fix_script(report: &Report) -> String {
         out.push_str(
             "//\n// Some statements first set validationAction to \"warn\", because the validator \
              requires the old form.\n\
-             // Most set the new form at their end. After the others, describe it in the validator, and set\n\
-             // validationAction to \"error\" again.\n",
+             // Most set the new form at their end. For the others, statements at the end of this script do.\n",
         );
     }
     out.push_str(HEAD);
@@ -85,8 +85,39 @@ pub fn fix_script(report: &Report) -> String {
             }
         }
     }
+    for step in validators {
+        let Some(namespace) = step.namespace() else { continue };
+        validator(namespace, step, &fixes, &mut out);
+    }
     out.push_str(TAIL);
     out
+}
+
+/// Sets a validator in the form that documents have after the fixes of the collection.
+fn validator(namespace: &Namespace, step: &Step, fixes: &[&Finding], out: &mut String) {
+    let changes = |finding: &&&Finding| {
+        steps(finding).iter().any(|step| match step {
+            Step::RenameCollection { namespace: from, to } => {
+                from.database == namespace.database && *to == namespace.collection
+            }
+            step => step.updates_documents() && step.namespace() == Some(namespace),
+        })
+    };
+    let is_manual =
+        fixes.iter().filter(changes).any(|finding| risk(finding) == Some(Safety::Manual));
+    let safety = if is_manual { Safety::Manual } else { Safety::Guarded };
+    let title = format!("validator of {namespace}");
+    let _ = writeln!(out, "\n// Last: {title} ({})", safety.name());
+    let text = mongosh::statement(step);
+    if is_manual {
+        let _ = writeln!(out, "// When all fixes of the collection have run:\n// {}", line(&text));
+    } else {
+        let title = shell::quote(&title);
+        let _ = writeln!(
+            out,
+            "step(\"guarded\", {title}, () => {{\n  if (done.failed > 0) throw new Error(\"a fix before it failed\");\n  {text};\n}});"
+        );
+    }
 }
 
 /// The risk of a statement in a script that runs many of them.

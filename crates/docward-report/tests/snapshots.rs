@@ -201,7 +201,7 @@ fn the_script_speaks_of_relaxed_validators_where_a_statement_relaxes_one() {
         action: ValidationAction::Warn,
     };
     report.findings[0].fix = Some(plan(vec![set]));
-    assert!(!fix_script(&report).contains(about), "a proposed validator");
+    assert!(!fix_script(&report, &[]).contains(about), "a proposed validator");
     let relax = Step::RelaxValidator { namespace: user() };
     let unset = Step::UnsetField {
         namespace: user(),
@@ -209,7 +209,7 @@ fn the_script_speaks_of_relaxed_validators_where_a_statement_relaxes_one() {
         documents: UnsetWhere::Empty,
     };
     report.findings[0].fix = Some(plan(vec![relax, unset]));
-    assert!(fix_script(&report).contains(about));
+    assert!(fix_script(&report, &[]).contains(about));
 }
 
 #[test]
@@ -221,7 +221,7 @@ fn what_only_shows_something_is_a_comment_of_the_script() {
     };
     report.findings[0].fix =
         Some(Fix { refactoring: None, safety: Safety::Safe, action: Action::Plan(vec![inspect]) });
-    let script = fix_script(&report);
+    let script = fix_script(&report, &[]);
     assert!(script.contains("\n// Check the documents first:\n// db."), "{script}");
     assert!(!script.contains("step(\"safe\""), "{script}");
 }

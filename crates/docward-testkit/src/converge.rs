@@ -160,6 +160,11 @@ pub fn converge(servers: &Servers, docward: &Path, options: &[&str]) -> Trace {
             trace.lost.extend(examples);
         }
     }
+    for statement in last(&script) {
+        if let Err(error) = servers.run(&statement) {
+            panic!("{error}: {statement:?}");
+        }
+    }
     let after = audit(servers, docward, options, None);
     compare(&before, &after, &mut trace);
     trace
@@ -211,6 +216,18 @@ fn in_order(mut proposals: Vec<Proposal>, script: &str) -> Vec<Proposal> {
     let missing: Vec<_> = proposals.iter().filter(|one| !one.steps.is_empty()).collect();
     assert!(missing.is_empty(), "not in the script: {missing:?}");
     ordered
+}
+
+/// The statements at the end of the script, which set validators in the form of all fixes.
+fn last(script: &str) -> Vec<Statement> {
+    let blocks = script.split("\n\n// ").filter(|block| block.starts_with("Last: "));
+    let lines = blocks.filter_map(|block| block.lines().find(|line| line.contains("collMod:")));
+    lines
+        .flat_map(|line| {
+            let text = line.trim_start_matches("// ").trim().trim_end_matches(';');
+            statements(text).unwrap_or_else(|error| panic!("{error:?}: {line}"))
+        })
+        .collect()
 }
 
 /// The statements of a proposal, if each can be run as it is and changes something.

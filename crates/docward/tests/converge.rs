@@ -24,14 +24,10 @@ const NEXT_STEPS: [(&str, &str); 5] = [
 ];
 
 /// Findings that appear although they should not, with the reason.
-const OPEN: [(&str, &str); 7] = [
+const OPEN: [(&str, &str); 3] = [
     ("N017", "a proposed name does not separate words that the old name runs together"),
     ("R013", "a converted reference shows a relationship for the first time"),
     ("T001", "a key that becomes a value is the label of a month"),
-    ("V002", "several proposals change one collection, whose validator stays at `warn`"),
-    ("V004", "a proposed validator does not describe fields that another proposal renames"),
-    ("V006", "several proposals change one collection, whose validator demands the old form"),
-    ("V009", "a validator names fields that several proposals rename"),
 ];
 
 fn shop() -> Trace {

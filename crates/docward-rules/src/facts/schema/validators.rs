@@ -1,0 +1,568 @@
+//! Remedies and the validator of the collection they change.
+//!
+//! A validator that demands the old type or name of a field refuses the update that changes it. So the validator
+//! has to accept both first. A document that breaks its validator already refuses every update.
+
+use std::collections::BTreeSet;
+
+use docward_model::{
+    Action, BsonType, Collection, CollectionOptions, Evidence, FieldChange, FieldPath, Finding,
+    Fix, Namespace, Profile, Rename, Step, Subject, ValidationAction, ValidationLevel, Value,
+    mongosh,
+};
+
+use crate::facts::{
+    remedies::contradictions::{Gravity, contradictions},
+    schema::{self, DemandKind},
+    text,
+};
+
+/// The figure of findings whose command sets the validator to `warn` first.
+pub const RELAXES: &str = "relaxesValidator";
+
+/// Puts a step before the remedy that makes the validator warn only, when it would refuse the
+/// remedy, and marks the finding with [`RELAXES`]. Where stored documents would stop the remedy for a reason of
+/// their own, it says so. `is_only` says that no other remedy changes the documents of a collection: then the
+/// remedy ends with the validator in its new form.
+pub fn make_way(evidence: &Evidence, finding: &mut Finding, is_only: &dyn Fn(&Namespace) -> bool) {
+    let (Subject::Collection(namespace) | Subject::Field(namespace, _)) = &finding.at else {
+        return;
+    };
+    let Some(Fix { action: Action::Plan(steps), .. }) = &mut finding.fix else { return };
+    let updates = |step: &Step| step.updates_documents() && step.namespace() == Some(namespace);
+    if !steps.iter().any(updates) {
+        return;
+    }
+    let Some(collection) = evidence.collection(namespace) else { return };
+    let Some(options) = enforcing(collection) else { return };
+    let Some(validator) = &options.validator else { return };
+    if is_in_the_way(validator, steps) || refuses_moved(validator, steps, collection) {
+        let relax = Step::RelaxValidator { namespace: namespace.clone() };
+        let told = mongosh::statement(&relax);
+        let renewed = renewed(validator, steps).filter(|_| is_only(namespace));
+        let renewed = renewed.map(|validator| Step::SetValidator {
+            namespace: namespace.clone(),
+            validator,
+            level: options.validation_level,
+            action: options.validation_action,
+        });
+        steps.insert(0, relax);
+        finding.data = std::mem::take(&mut finding.data).with(RELAXES, told);
+        finding.todo.push_str("; the command sets the validator to `warn` first");
+        if let Some(step) = renewed {
+            steps.push(step);
+            finding.todo.push_str(", and to the new form afterwards");
+        }
+    } else if options.validation_level == ValidationLevel::Strict
+        && let Some(profile) = &collection.profile
+        && let Some(worst) = unrelated(validator, profile, &finding.at)
+    {
+        let (number, least) = match collection.stats.and_then(|stats| stats.invalid) {
+            Some(invalid) => (invalid.max(worst), ""),
+            None => (worst, " at least"),
+        };
+        let found = contradictions(&schema::schemas(validator));
+        let impossible = found.iter().any(|one| one.gravity == Gravity::Impossible);
+        // Bypassing the validator would take a privilege that few have, and would hide the breach.
+        finding.todo.push_str(&format!(
+            "; first repair the documents that break the validator ({}{least}, see {}), because the command stops at the first of them",
+            text::count(number),
+            if impossible { "V008" } else { "V006" },
+        ));
+    }
+}
+
+/// The validators of collections in the form that documents have when all remedies have run. A remedy that is the only
+/// one to change a collection sets the new form itself.
+pub fn finished(evidence: &Evidence, findings: &[Finding]) -> Vec<Step> {
+    let steps = |finding: &Finding| finding.fix.iter().flat_map(Fix::steps).cloned().collect();
+    let plans: Vec<Vec<Step>> = findings.iter().map(steps).collect();
+    let changed: BTreeSet<&Namespace> = plans
+        .iter()
+        .flatten()
+        .filter(|step| step.updates_documents())
+        .filter_map(Step::namespace)
+        .collect();
+    changed.into_iter().filter_map(|namespace| finished_at(evidence, &plans, namespace)).collect()
+}
+
+fn finished_at(evidence: &Evidence, plans: &[Vec<Step>], namespace: &Namespace) -> Option<Step> {
+    let here = |step: &&Step| step.namespace() == Some(namespace);
+    let sets = |step: &&Step| here(step) && matches!(step, Step::SetValidator { .. });
+    let is_set_anew = |plan: &Vec<Step>| {
+        plan.iter().any(|step| sets(&step)) && plan.iter().any(Step::updates_documents)
+    };
+    if plans.iter().any(is_set_anew) {
+        return None;
+    }
+    let (validator, level, action) = match plans.iter().flatten().rfind(sets) {
+        Some(Step::SetValidator { validator, level, action, .. }) => (validator, *level, *action),
+        _ => {
+            let options = evidence.collection(namespace)?.options.as_ref()?;
+            (options.validator.as_ref()?, options.validation_level, options.validation_action)
+        }
+    };
+    let changes: Vec<Step> =
+        plans.iter().flatten().filter(here).filter(|s| s.updates_documents()).cloned().collect();
+    let renamed = plans.iter().flatten().filter(here).find_map(|step| match step {
+        Step::RenameCollection { to, .. } => Some(Namespace::new(&namespace.database, to)),
+        _ => None,
+    });
+    let new = renewed(validator, &changes).filter(|new| new != validator)?;
+    let namespace = renamed.unwrap_or_else(|| namespace.clone());
+    Some(Step::SetValidator { namespace, validator: new, level, action })
+}
+
+/// What to know before running commands that set validators to `warn`, once for all of them.
+pub fn note(findings: &[Finding]) -> Option<String> {
+    let relaxing = findings.iter().filter(|finding| relaxes(finding));
+    let namespaces: BTreeSet<String> =
+        relaxing.clone().filter_map(|finding| finding.at.namespace()).collect();
+    let count = relaxing.count() as u64;
+    (count > 0).then(|| {
+        format!(
+            "{} on {} {} the validator to `warn` first, because it requires the present form. A command that does not set the new form at its end leaves that to the last statements of the script that `--emit-fixes` writes",
+            text::plural(count, "proposed command"),
+            text::list(&namespaces.into_iter().collect::<Vec<_>>(), 3),
+            text::form(count, "sets", "set"),
+        )
+    })
+}
+
+/// How many documents break the validator elsewhere than at the place that is changed: those of the
+/// worst breach.
+fn unrelated(validator: &Value, profile: &Profile, at: &Subject) -> Option<u64> {
+    let path = at.path().map(|path| path.as_str());
+    let elsewhere =
+        schema::breaches(validator, profile).into_iter().find(|b| path != Some(b.path.as_str()))?;
+    Some(elsewhere.count.min(profile.documents))
+}
+
+/// Whether the remedy of a finding makes the validator warn only.
+fn relaxes(finding: &Finding) -> bool {
+    let mut steps = finding.fix.iter().flat_map(Fix::steps);
+    steps.any(|step| matches!(step, Step::RelaxValidator { .. }))
+}
+
+/// The options of a collection whose validator refuses documents.
+fn enforcing(collection: &Collection) -> Option<&CollectionOptions> {
+    collection.options.as_ref().filter(|options| {
+        options.validation_level != ValidationLevel::Off
+            && options.validation_action != ValidationAction::Warn
+    })
+}
+
+fn is_in_the_way(validator: &Value, steps: &[Step]) -> bool {
+    let changes: Vec<FieldChange> = steps.iter().flat_map(Step::changes).collect();
+    let adds = steps.iter().any(|step| !step.adds().is_empty());
+    // A validator that asks for the new type already refuses the old one only.
+    let admits = |change: &FieldChange, kinds: &BTreeSet<BsonType>| {
+        change.kinds.iter().any(|kind| kinds.contains(kind))
+    };
+    schema::schemas(validator).into_iter().any(|schema| {
+        (adds && schema::is_closed(schema))
+            || schema::demands(schema).iter().any(|demand| {
+                let mut here = changes.iter().filter(|c| c.path.as_str() == demand.path);
+                match &demand.kind {
+                    DemandKind::Required => here.any(|change| change.removes),
+                    DemandKind::Types(kinds) => {
+                        here.any(|change| !change.kinds.is_empty() && !admits(change, kinds))
+                    }
+                    DemandKind::Enum(_) => here.any(|change| !change.kinds.is_empty()),
+                    _ => false,
+                }
+            })
+    }) || changes.iter().any(|change| {
+        conditions(validator, change.path.as_str()).into_iter().any(|(operator, value)| {
+            match operator {
+                "$type" => schema::types_named(value).is_none_or(|kinds| !admits(change, &kinds)),
+                "$exists" => change.removes,
+                _ => true,
+            }
+        })
+    })
+}
+
+/// The validator after the steps; `None` where it says more of the changed fields than a schema without branches does.
+fn renewed(validator: &Value, steps: &[Step]) -> Option<Value> {
+    let changes: Vec<FieldChange> = steps.iter().flat_map(Step::changes).collect();
+    let has_conditions =
+        changes.iter().any(|change| !conditions(validator, change.path.as_str()).is_empty());
+    if has_conditions
+        || changes.is_empty()
+        || steps.iter().any(|s| matches!(s, Step::SetKind { .. }))
+    {
+        return None;
+    }
+    let renames = steps.iter().flat_map(|step| match step {
+        Step::RenameFields { renames, .. } => renames.as_slice(),
+        Step::LiftField { rename, .. } => std::slice::from_ref(rename),
+        _ => &[],
+    });
+    let root = validator.entries().iter().find(|(key, _)| key == "$jsonSchema");
+    let root = root.map_or(&Value::Null, |(_, schema)| schema);
+    let new_form = NewForm { root, changes, renames: renames.collect() };
+    let parts = validator.entries().iter().map(|(key, value)| {
+        let value = match key.as_str() {
+            "$jsonSchema" => new_form.of(value, "")?,
+            "$and" => Value::List(
+                value.items().iter().map(|part| renewed(part, steps)).collect::<Option<_>>()?,
+            ),
+            _ => value.clone(),
+        };
+        Some((key.clone(), value))
+    });
+    parts.collect::<Option<_>>().map(Value::Map)
+}
+
+/// What becomes of the fields that a schema describes.
+struct NewForm<'a> {
+    /// The schema of whole documents.
+    root: &'a Value,
+    changes: Vec<FieldChange>,
+    renames: Vec<&'a Rename>,
+}
+
+impl NewForm<'_> {
+    /// The name that a field of the object at `path` gets; `None` if it leaves the object.
+    fn name(&self, path: &str, name: &str) -> Option<String> {
+        let own = below(path, name);
+        let Some(rename) = self.renames.iter().find(|one| one.from.as_str() == own) else {
+            return Some(name.to_owned());
+        };
+        let parent = |path: &str| path.rsplit_once('.').map(|(parent, _)| parent.to_owned());
+        let stays = parent(rename.from.as_str()) == parent(rename.to.as_str());
+        stays.then(|| rename.to.leaf().to_owned())
+    }
+
+    /// The fields that the object at `path` gets from other objects, with what the schema says of them.
+    fn lifted(&self, path: &str) -> impl Iterator<Item = (String, Option<Value>)> {
+        let parent = |path: &FieldPath| {
+            path.as_str().rsplit_once('.').map_or(String::new(), |(parent, _)| parent.to_owned())
+        };
+        let lifted = self
+            .renames
+            .iter()
+            .filter(move |one| parent(&one.to) == path && parent(&one.from) != parent(&one.to));
+        lifted.filter_map(|one| {
+            let node = described(self.root, one.from.as_str())?;
+            Some((one.to.leaf().to_owned(), self.of(node, one.from.as_str())))
+        })
+    }
+
+    /// Whether documents may lack the field afterwards.
+    fn removes(&self, path: &str) -> bool {
+        let is_renamed = self.renames.iter().any(|one| one.from.as_str() == path);
+        !is_renamed && self.changes.iter().any(|one| one.removes && one.path.as_str() == path)
+    }
+
+    fn of(&self, node: &Value, path: &str) -> Option<Value> {
+        let change = self.changes.iter().find(|one| one.path.as_str() == path);
+        let change = change.filter(|change| !change.kinds.is_empty());
+        let is_new_array = change.is_some_and(|change| change.kinds == [BsonType::Array]);
+        let mut entries = Vec::new();
+        for (key, value) in node.entries() {
+            let value = match key.as_str() {
+                "bsonType" | "type" | "enum" | "minimum" | "maximum" | "exclusiveMinimum"
+                | "exclusiveMaximum" | "pattern" | "minLength" | "maxLength"
+                    if change.is_some() =>
+                {
+                    continue;
+                }
+                "required" | "properties" | "additionalProperties" if is_new_array => continue,
+                "required" => {
+                    let names = value.items().iter().filter_map(Value::as_text);
+                    let names = names
+                        .filter(|name| !self.removes(&below(path, name)))
+                        .filter_map(|name| self.name(path, name));
+                    let mut all: Vec<Value> = Vec::new();
+                    for name in names.map(Value::Text) {
+                        if !all.contains(&name) {
+                            all.push(name);
+                        }
+                    }
+                    // An empty list is not allowed.
+                    if all.is_empty() {
+                        continue;
+                    }
+                    Value::List(all)
+                }
+                "properties" => {
+                    let mut properties: Vec<(String, Value)> = Vec::new();
+                    let own = value.entries().iter().filter_map(|(name, field)| {
+                        Some((self.name(path, name)?, self.of(field, &below(path, name))))
+                    });
+                    for (name, field) in own.chain(self.lifted(path)) {
+                        let field = field?;
+                        match properties.iter_mut().find(|(known, _)| *known == name) {
+                            Some((_, known)) => *known = either(known, &field),
+                            None => properties.push((name, field)),
+                        }
+                    }
+                    Value::Map(properties)
+                }
+                "items" if matches!(value, Value::Map(_)) => {
+                    self.of(value, &format!("{path}[]"))?
+                }
+                "allOf" => Value::List(
+                    value.items().iter().map(|part| self.of(part, path)).collect::<Option<_>>()?,
+                ),
+                "anyOf" | "oneOf" | "not" | "patternProperties" | "dependencies" => return None,
+                _ => value.clone(),
+            };
+            entries.push((key.clone(), value));
+        }
+        if let Some(change) = change {
+            let null = change.to_null.then_some(BsonType::Null);
+            let kinds = change.kinds.iter().copied().chain(null);
+            let kinds = kinds.map(|kind| Value::Text(kind.name().to_owned())).collect();
+            entries.insert(0, ("bsonType".to_owned(), Value::List(kinds)));
+        }
+        Some(Value::Map(entries))
+    }
+}
+
+/// What a schema says of the field at a path.
+fn described<'v>(schema: &'v Value, path: &str) -> Option<&'v Value> {
+    let entry = |of: &'v Value, key: &str| {
+        of.entries().iter().find(|(name, _)| name == key).map(|(_, value)| value)
+    };
+    let mut at = schema;
+    for name in path.split('.') {
+        let field = name.trim_end_matches("[]");
+        at = entry(entry(at, "properties")?, field)?;
+        for _ in 0..(name.len() - field.len()) / 2 {
+            at = entry(at, "items")?;
+        }
+    }
+    Some(at)
+}
+
+/// A schema for the values of two fields that become one: the types of both.
+fn either(one: &Value, other: &Value) -> Value {
+    let kinds = |schema: &Value| -> Option<Vec<Value>> {
+        let (_, kinds) = schema.entries().iter().find(|(key, _)| key == "bsonType")?;
+        Some(if kinds.as_text().is_some() { vec![kinds.clone()] } else { kinds.items().to_vec() })
+    };
+    if one == other {
+        return one.clone();
+    }
+    let (Some(mut all), Some(more)) = (kinds(one), kinds(other)) else {
+        return Value::Map(Vec::new());
+    };
+    for kind in more {
+        if !all.contains(&kind) {
+            all.push(kind);
+        }
+    }
+    Value::Map(vec![("bsonType".to_owned(), Value::List(all))])
+}
+
+/// The path of a field of the object at `path`.
+fn below(path: &str, name: &str) -> String {
+    if path.is_empty() { name.to_owned() } else { format!("{path}.{name}") }
+}
+
+/// Whether a validator asks of a new name what the values under the old one are not.
+fn refuses_moved(validator: &Value, steps: &[Step], collection: &Collection) -> bool {
+    let moves = steps.iter().flat_map(|step| match step {
+        Step::RenameFields { renames, .. } => renames.as_slice(),
+        Step::LiftField { rename, .. } => std::slice::from_ref(rename),
+        _ => &[],
+    });
+    let field = |path: &FieldPath| collection.profile.as_ref()?.field(path.as_str());
+    moves.into_iter().any(|rename| {
+        let types = field(&rename.from).map(|field| field.types.seen());
+        let admits = |kinds: &BTreeSet<BsonType>| {
+            types.as_ref().is_some_and(|types| types.iter().all(|(kind, _)| kinds.contains(kind)))
+        };
+        let demands = schema::schemas(validator).into_iter().flat_map(schema::demands);
+        let mut here = demands.filter(|demand| demand.path == rename.to.as_str());
+        here.any(|demand| match &demand.kind {
+            DemandKind::Types(kinds) => !admits(kinds),
+            DemandKind::Enum(_) => true,
+            _ => false,
+        }) || conditions(validator, rename.to.as_str()).into_iter().any(|(operator, value)| {
+            match operator {
+                "$type" => schema::types_named(value).is_none_or(|kinds| !admits(&kinds)),
+                "$exists" => false,
+                _ => true,
+            }
+        })
+    })
+}
+
+/// What the query operators of a validator ask of a place in every document, as (operator, value); a
+/// plain value is `$eq`.
+fn conditions<'a>(validator: &'a Value, path: &str) -> Vec<(&'a str, &'a Value)> {
+    let mut all = Vec::new();
+    for (key, value) in validator.entries() {
+        if key == "$and" {
+            all.extend(value.items().iter().flat_map(|part| conditions(part, path)));
+        } else if key == path {
+            let operators = value.entries();
+            match operators.first() {
+                Some((first, _)) if first.starts_with('$') => {
+                    all.extend(operators.iter().map(|(name, value)| (name.as_str(), value)));
+                }
+                _ => all.push(("$eq", value)),
+            }
+        }
+    }
+    all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{RELAXES, note};
+    use crate::testing::check;
+
+    /// The command of the only finding of a rule.
+    fn command(code: &str, validator: &str, document: &str) -> String {
+        let found = check(code, &format!("{validator}\nx50 {document}"));
+        assert_eq!(found.len(), 1, "{found:?}");
+        found[0].fix.as_ref().expect("a command").command()
+    }
+
+    const AMOUNT: &str = r#"{"amount": 19.99}"#;
+
+    #[test]
+    fn a_validator_that_demands_the_old_type_warns_first() {
+        let demands = r#"options {"validator": {"$jsonSchema": {"properties": {"amount": {"bsonType": "double"}}}}}"#;
+        let text = command("T002", demands, AMOUNT);
+        assert!(
+            text.starts_with(
+                r#"db.getSiblingDB("db_shop").runCommand({collMod: "t_order_item", validationAction: "warn"}); db.getSiblingDB("db_shop").getCollection("t_order_item").updateMany("#
+            ),
+            "{text}"
+        );
+    }
+
+    #[test]
+    fn dm_11_2_the_validator_demands_the_new_form_afterwards() {
+        let demands = r#"options {"validator": {"$jsonSchema": {"required": ["amount"], "properties": {"amount": {"bsonType": "double", "minimum": 0}, "name": {"bsonType": "string"}}}}}"#;
+        let text = command("T002", demands, AMOUNT);
+        assert!(
+            text.ends_with(
+                r#"; db.getSiblingDB("db_shop").runCommand({collMod: "t_order_item", validator: {$jsonSchema: {required: ["amount"], properties: {amount: {bsonType: ["decimal"]}, name: {bsonType: "string"}}}}, validationLevel: "strict", validationAction: "error"})"#
+            ),
+            "{text}"
+        );
+        let demands = r#"options {"validator": {"$jsonSchema": {"required": ["_total"], "properties": {"_total": {"bsonType": "int"}}}}}"#;
+        let text = command("N015", demands, r#"{"_total": 1}"#);
+        assert!(
+            text.contains(r#"{required: ["total"], properties: {total: {bsonType: "int"}}}"#),
+            "{text}"
+        );
+        // What branches demand of the field cannot be told.
+        let branches = r#"options {"validator": {"$jsonSchema": {"properties": {"amount": {"bsonType": "double"}}, "anyOf": [{"required": ["amount"]}]}}}"#;
+        assert!(command("T002", branches, AMOUNT).matches("collMod").count() == 1);
+    }
+
+    #[test]
+    fn what_relaxing_leaves_to_do_is_said_once() {
+        let demands = r#"options {"validator": {"$jsonSchema": {"properties": {"amount": {"bsonType": "double"}, "price": {"bsonType": "double"}}}}}"#;
+        let found = check("T002", &format!("{demands}\nx50 {{\"amount\": 19.99, \"price\": 1.5}}"));
+        assert_eq!(found.len(), 2);
+        let said = note(&found).expect("a note");
+        assert!(
+            said.starts_with("2 proposed commands on `db_shop.t_order_item` set the"),
+            "{said}"
+        );
+        // Each alone would demand the old form of what the other converts.
+        for finding in &found {
+            let command = finding.fix.as_ref().expect("a command").command();
+            assert!(!command.contains("validator: "), "{command}");
+            assert!(finding.todo.contains("; the command sets the validator to `warn` first"));
+        }
+        assert_eq!(note(&check("T002", "x50 {\"amount\": 19.99}")), None);
+    }
+
+    #[test]
+    fn dm_11_2_dm_09_6_a_validator_that_demands_the_new_type_stays_in_force() {
+        let mixed = |validator: &str| {
+            let body =
+                format!("{validator}\nx400 {{\"userName\": \"a\"}}\nx37 {{\"userName\": 7}}");
+            let found = check("T005", &body);
+            (found[0].clone(), found[0].fix.as_ref().expect("a command").command())
+        };
+        let demands = |kinds: &str| {
+            format!(
+                r#"options {{"validator": {{"$jsonSchema": {{"properties": {{"userName": {{"bsonType": {kinds}}}}}}}}}}}"#
+            )
+        };
+        for kinds in [r#""string""#, r#"["string", "null"]"#] {
+            let (found, command) = mixed(&demands(kinds));
+            assert_eq!(found.data.get(RELAXES), None, "{}", found.todo);
+            assert!(!command.contains("collMod"), "{command}");
+        }
+        let asks = |condition: &str| format!(r#"options {{"validator": {condition}}}"#);
+        for condition in [
+            r#"{"userName": {"$type": "string"}}"#,
+            r#"{"userName": {"$exists": true, "$type": ["string", "null"]}}"#,
+            r#"{"$and": [{"userName": {"$type": "string"}}, {"age": {"$gt": 0}}]}"#,
+        ] {
+            let (found, command) = mixed(&asks(condition));
+            assert_eq!(found.data.get(RELAXES), None, "{}", found.todo);
+            assert!(!command.contains("collMod"), "{command}");
+        }
+        for validator in [
+            demands(r#""int""#),
+            asks(r#"{"userName": {"$type": "number"}}"#),
+            asks(r#"{"$and": [{"userName": {"$type": "int"}}]}"#),
+            asks(r#"{"userName": {"$gt": 0}}"#),
+        ] {
+            let (found, command) = mixed(&validator);
+            assert!(found.data.get(RELAXES).is_some(), "{}", found.todo);
+            assert!(command.contains("validationAction: \"warn\""), "{command}");
+        }
+    }
+
+    #[test]
+    fn validators_that_do_not_mind_are_left_alone() {
+        for validator in [
+            "options {}",
+            r#"options {"validator": {"$jsonSchema": {"required": ["amount"]}}}"#,
+            r#"options {"validationAction": "warn", "validator": {"$jsonSchema": {"properties": {"amount": {"bsonType": "double"}}}}}"#,
+        ] {
+            let text = command("T002", validator, AMOUNT);
+            assert!(text.contains(".updateMany(") && !text.contains("collMod"), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_required_name_that_goes_away_is_minded() {
+        let document = r#"{"_total": 1}"#;
+        let demands = r#"options {"validator": {"$jsonSchema": {"required": ["_total"]}}}"#;
+        assert!(command("N015", demands, document).contains("validationAction: \"warn\""));
+        let other = r#"options {"validator": {"$jsonSchema": {"required": ["name"]}}}"#;
+        assert!(!command("N015", other, document).contains("validationAction"));
+    }
+
+    #[test]
+    fn a_new_name_of_another_type_is_minded() {
+        let demands = r#"options {"validator": {"$jsonSchema": {"properties": {"total": {"bsonType": "int"}}}}}"#;
+        assert!(!command("N015", demands, r#"{"_total": 1}"#).contains("validationAction"));
+        assert!(command("N015", demands, r#"{"_total": "1"}"#).contains("validationAction"));
+        let asks = r#"options {"validator": {"total": {"$gt": 0}}}"#;
+        assert!(command("N015", asks, r#"{"_total": 1}"#).contains("validationAction"));
+    }
+
+    #[test]
+    fn documents_that_break_the_validator_already_are_told_of() {
+        let body = |extra: &str| {
+            format!(
+                "options {{\"validator\": {{\"$jsonSchema\": {{\"required\": [\"email\"]}}}}{extra}}}\n\
+                 x48 {{\"_id\": $i, \"amount\": 19.99, \"email\": \"a@b.cn\"}}\n\
+                 x2 {{\"_id\": $i, \"amount\": 19.99}}"
+            )
+        };
+        let todo = |extra: &str| check("T002", &body(extra))[0].todo.clone();
+        let told = "first repair the documents that break the validator (2 at least, see V006)";
+        assert!(todo("").contains(told), "{}", todo(""));
+        assert!(!todo(r#", "validationLevel": "moderate""#).contains(told));
+        assert!(!todo(r#", "validationAction": "warn""#).contains(told));
+        let whole = body("").replace("\"required\": [\"email\"]", "\"required\": [\"amount\"]");
+        assert!(!check("T002", &whole)[0].todo.contains(told));
+    }
+}
