@@ -15,7 +15,8 @@ use docward_model::{
 };
 
 use docward_rules::facts::{
-    business, joins, patterns, sharding, sizes::Figures, text, thresholds::w011,
+    deployment::business, growth::patterns, indexes::sharding, relations::joins, text,
+    thresholds::w011, values::sizes::Figures,
 };
 use docward_rules::{Outcome, RULES, Rule};
 use said::{first, left_open, places, read, seen, shortened};

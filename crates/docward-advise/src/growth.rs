@@ -3,7 +3,7 @@
 
 use docward_model::{DataValue, Evidence, FieldPath, Finding, GrowthForecast, Settings, text};
 
-use docward_rules::{facts::forecast, judge};
+use docward_rules::{facts::growth::forecast, judge};
 
 /// The rules that compute such dates.
 const RULES: [&str; 3] = ["D002", "D008", "R006"];

@@ -10,9 +10,12 @@ use docward_model::{
 use docward_rules::{
     Outcome,
     facts::{
-        accounts,
-        addresses::{Reach, reach},
-        network, text,
+        deployment::{
+            accounts,
+            addresses::{Reach, reach},
+            network,
+        },
+        text,
     },
 };
 

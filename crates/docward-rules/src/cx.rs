@@ -142,7 +142,7 @@ impl<'a> Cx<'a> {
     /// Whether a collection is core business: declared, or else inferred. Inferred means an ordinary
     /// collection with documents, other than logs, caches, sessions and the like.
     pub fn is_core(&self, collection: &Collection) -> bool {
-        crate::facts::business::is_core(self.settings, collection)
+        crate::facts::deployment::business::is_core(self.settings, collection)
     }
 
     /// Says what was found.

@@ -10,7 +10,7 @@ use docward_model::{
 use crate::{
     Check, Cx, RULES, Rule,
     cx::{SUPPRESSIONS, Shared},
-    facts::{remedies, sharding, validators},
+    facts::{indexes::sharding, remedies, schema::validators},
     proposed_change::ProposedChange,
 };
 

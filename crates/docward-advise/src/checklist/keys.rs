@@ -1,7 +1,7 @@
 //! CK-13: the limits of shard key checks without the order of inserts.
 
 use super::{Answer, Verdict, View};
-use docward_rules::facts::{rising, sharding};
+use docward_rules::facts::{indexes::sharding, values::monotonic};
 
 impl View<'_> {
     /// Adjusts an answer about shard keys if the documents were not in insertion order: drawn at
@@ -17,9 +17,9 @@ impl View<'_> {
             let (path, hashed) = key.fields.first()?;
             let is_open = !hashed
                 && (profile.copied || profile.shuffled)
-                && profile
-                    .field(path)
-                    .is_some_and(|field| rising::may_rise(field) && !rising::is_random(field));
+                && profile.field(path).is_some_and(|field| {
+                    monotonic::may_rise(field) && !monotonic::is_random(field)
+                });
             is_open.then(|| format!("`{path}` of `{}`", collection.namespace))
         });
         open.map_or(answer, |place| {

@@ -8,19 +8,19 @@
 //! refuse a conversion. Values outside the tolerance are counted; the caller measures the schema
 //! against all documents before applying it.
 
-mod library;
 mod room;
 
 use docward_model::{BsonType, Field, FieldShape, NumberProfile, Profile, Seen, TextClass, Value};
 
 use docward_rules::facts::{
-    amounts,
-    forecast::Credible,
-    targets::{Target, Targets},
+    growth::forecast::Credible,
+    schema::{
+        formats,
+        targets::{Target, Targets},
+    },
     text,
+    values::amounts,
 };
-
-pub use library::{Format, LIBRARY};
 
 /// The options for inferring a schema.
 #[derive(Clone, Copy, Debug)]
@@ -481,14 +481,14 @@ impl Reader<'_> {
             entries.push(("enum".to_owned(), Value::List(values)));
             return;
         }
-        if let Some(format) = library::format_of(profile) {
+        if let Some(format) = formats::format_of(profile) {
             let why = format!("all {} {}", text::count(strings), format.what);
             self.because(path, "pattern", why, 0);
             entries.push(word("pattern", format.pattern));
             return;
         }
         if self.choices.by_name
-            && let Some(format) = library::format_by_name(&field.name, profile)
+            && let Some(format) = formats::format_by_name(&field.name, profile)
         {
             let why = format!(
                 "by the field name, the values {}; every document was checked",

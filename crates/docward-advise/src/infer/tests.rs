@@ -47,7 +47,7 @@ fn property(inferred: &Inferred, path: &[&str]) -> String {
             name => at.get("properties").unwrap().get(name).unwrap(),
         };
     }
-    docward_rules::facts::shell::value(at)
+    docward_rules::facts::remedies::shell::value(at)
 }
 
 fn users(count: usize) -> Vec<Vec<u8>> {
@@ -218,7 +218,7 @@ proptest! {
         let documents: Vec<Vec<u8>> = (0..120).flat_map(|_| documents.iter().cloned()).collect();
         let (inferred, schema) = read_off(&documents, &Choices { tolerance: 0.0, strict, depth, ..Choices::default() });
         for document in &documents {
-            prop_assert!(schema.accepts(document).unwrap(), "{}", docward_rules::facts::shell::value(&inferred.schema));
+            prop_assert!(schema.accepts(document).unwrap(), "{}", docward_rules::facts::remedies::shell::value(&inferred.schema));
         }
     }
 
@@ -235,7 +235,7 @@ proptest! {
         let many: Vec<_> = (0..20).map(|_| bytes.clone()).collect();
         let profile = profile(&many);
         let field = profile.field("s").unwrap().text.as_ref().unwrap();
-        if let Some(format) = library::format_of(field) {
+        if let Some(format) = formats::format_of(field) {
             let body = [("properties".to_owned(), Value::Map(vec![("s".to_owned(), Value::Map(vec![word("pattern", format.pattern)]))]))];
             let schema = Schema::compile(&to_bytes(&body)).unwrap();
             prop_assert!(schema.accepts(&bytes).unwrap(), "{text:?} is no {}", format.name);

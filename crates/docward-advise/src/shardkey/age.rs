@@ -7,7 +7,11 @@ use docward_model::{
 };
 
 use super::{Judge, is_plain, places};
-use docward_rules::facts::{ids, rising, text, thresholds::t008};
+use docward_rules::facts::{
+    text,
+    thresholds::t008,
+    values::{ids, monotonic},
+};
 
 /// The sort key of documents, from the oldest to the newest.
 pub(super) type Age = (i64, u64);
@@ -32,9 +36,9 @@ impl<'a> Clock<'a> {
     /// in a small part of the period in which documents were created: they were then loaded, in any
     /// order.
     pub(super) fn of(profile: &'a Profile) -> Self {
-        let is_id = |f: &Field| f.path.as_str() == "_id" && rising::is_timed_id(f);
+        let is_id = |f: &Field| f.path.as_str() == "_id" && monotonic::is_timed_id(f);
         let is_birth = |f: &Field| {
-            rising::by_type(f).is_some() && f.path.as_str() != "_id" && is_plain(profile, f)
+            monotonic::by_type(f).is_some() && f.path.as_str() != "_id" && is_plain(profile, f)
         };
         let first = |test: &dyn Fn(&Field) -> bool| {
             let mut fields = profile.fields.iter().enumerate().filter(|(_, f)| test(f));
@@ -117,7 +121,7 @@ impl Judge<'_> {
     /// Returns whether the values of a field rise with time.
     pub(super) fn rises(&self, path: &str) -> bool {
         let Some((_, field)) = self.field(path) else { return false };
-        if rising::by_type(field).is_some() {
+        if monotonic::by_type(field).is_some() {
             return true;
         }
         let key = [(path.to_owned(), false)];
@@ -126,14 +130,15 @@ impl Judge<'_> {
         match self.clock {
             Clock::Field(..) => !blurred && hot(),
             Clock::Position => {
-                self.by_order(field).is_some() || (!blurred && rising::is_counter(field) && hot())
+                self.by_order(field).is_some()
+                    || (!blurred && monotonic::is_counter(field) && hot())
             }
-            Clock::Nothing => rising::is_made_in_order(field),
+            Clock::Nothing => monotonic::is_made_in_order(field),
         }
     }
 
     fn by_order(&self, field: &Field) -> Option<String> {
-        rising::by_order(self.profile, field, self.limits.correlation, self.limits.rising_ids)
+        monotonic::by_order(self.profile, field, self.limits.correlation, self.limits.rising_ids)
     }
 
     /// SK-3.
@@ -147,7 +152,7 @@ impl Judge<'_> {
             return (Verdict::Unknown, "the key has no field".to_owned());
         };
         let field = self.field(first).map(|(_, field)| field);
-        if let (false, Some(reason)) = (*hashed, field.and_then(rising::by_type)) {
+        if let (false, Some(reason)) = (*hashed, field.and_then(monotonic::by_type)) {
             return (
                 Verdict::Fail,
                 format!(
@@ -168,14 +173,14 @@ impl Judge<'_> {
         };
         match (self.clock, spread.newest_share) {
             (_, Some(share)) => self.measured(field, share, spread.hot_end),
-            (_, None) if rising::is_made_in_order(field) => (
+            (_, None) if monotonic::is_made_in_order(field) => (
                 Verdict::Fail,
                 format!(
                     "`{first}` is unique and begins with the time of the document, so inserts go \
                      to the last chunk"
                 ),
             ),
-            (Clock::Nothing, None) if rising::is_random(field) => {
+            (Clock::Nothing, None) if monotonic::is_random(field) => {
                 (Verdict::Pass, "random UUIDs have no order".to_owned())
             }
             (Clock::Nothing, None) => {
@@ -238,7 +243,7 @@ impl Judge<'_> {
             return (Verdict::Pass, format!("{goes}{skewed}"));
         }
         let follows = first.natural_order.is_some_and(|r| r.abs() >= self.limits.correlation);
-        if matches!(self.clock, Clock::Position) && follows && !rising::is_counter(first) {
+        if matches!(self.clock, Clock::Position) && follows && !monotonic::is_counter(first) {
             return (
                 Verdict::Unknown,
                 format!(
@@ -256,7 +261,7 @@ impl Judge<'_> {
     /// have been assigned in order wherever they are stored.
     fn doubt_of_positions(&self, first: &Field) -> Option<(Verdict, String)> {
         let path = first.path.as_str();
-        if rising::is_random(first) {
+        if monotonic::is_random(first) {
             return Some((Verdict::Pass, "random UUIDs have no order".to_owned()));
         }
         if self.profile.copied {
@@ -267,7 +272,7 @@ impl Judge<'_> {
             );
             return Some((Verdict::Unknown, evidence));
         }
-        rising::has_no_gaps(first, self.documents()).then(|| {
+        monotonic::has_no_gaps(first, self.documents()).then(|| {
             let evidence = format!(
                 "the numbers in `{path}` are unique and almost without gaps, like a counter, but \
                  documents are not stored in their order, and no field shows their age"

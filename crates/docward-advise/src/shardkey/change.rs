@@ -3,7 +3,7 @@
 use docward_model::{CollectionKind, Field, Index, KeyFields, ZonePlan};
 
 use super::Judge;
-use docward_rules::facts::{sharding, shell, text};
+use docward_rules::facts::{indexes::sharding, remedies::shell, text};
 
 /// Formats a value in shell notation.
 type Literal = fn(&str) -> String;

@@ -26,9 +26,12 @@ use docward_model::{
 use age::Clock;
 use docward_rules::facts::thresholds::{k001, k002, k003, w011};
 use docward_rules::facts::{
-    ids,
-    key_change::{KeyChange, KeyChangePlan},
-    sharding, text,
+    indexes::{
+        key_change::{KeyChange, KeyChangePlan},
+        sharding,
+    },
+    text,
+    values::ids,
 };
 use places::CHUNKS;
 

@@ -5,7 +5,7 @@ use std::cmp::Ordering;
 use docward_model::{BsonType, CollectionKind, Field, KeyFields, KeyVerdict, QueryStats, Verdict};
 
 use super::{Judge, RANGES, is_plain};
-use docward_rules::facts::{rising, sharding, text, words};
+use docward_rules::facts::{indexes::sharding, names::meaning, text, values::monotonic};
 
 /// The maximum number of fields to try.
 const FIELDS: usize = 24;
@@ -85,7 +85,7 @@ impl<'a> Judge<'a> {
     /// Returns whether a key is known to distribute well. If the age of documents is unknown,
     /// unique values may have been assigned in order.
     fn is_known_to_spread(&self, key: &KeyVerdict, for_zone: bool) -> bool {
-        let may_rise = |path: &str| self.field(path).is_none_or(|(_, f)| rising::is_own(f));
+        let may_rise = |path: &str| self.field(path).is_none_or(|(_, f)| monotonic::is_own(f));
         key.spread.is_some()
             && key.checks.iter().all(|check| match (check.clause, check.verdict) {
                 (_, Verdict::Pass | Verdict::Warn) | ("SK-4", Verdict::Unknown) => true,
@@ -145,9 +145,9 @@ impl<'a> Judge<'a> {
         let kind = |kind: BsonType| field.types.of(kind) * 2 > field.count;
         if path == "_id" {
             1
-        } else if rising::is_dated(field) || kind(BsonType::Decimal) || kind(BsonType::Double) {
+        } else if monotonic::is_dated(field) || kind(BsonType::Decimal) || kind(BsonType::Double) {
             4
-        } else if words::is_id(&field.name) {
+        } else if meaning::is_id(&field.name) {
             0
         } else if kind(BsonType::String) {
             2

@@ -7,7 +7,7 @@ use docward_model::{
     code::{Append, Code, DeclaredField, Place},
 };
 
-use super::text;
+use crate::facts::text;
 
 /// A finding at a place. Its fingerprint holds while lines move: the file within the project, the function and what
 /// it is about.

@@ -1,12 +1,14 @@
 //! Operations in words, and findings about those that an index would serve better.
 
-use super::thresholds::{w001, w003};
+use crate::facts::thresholds::{w001, w003};
 use docward_model::{
     Comparison, Draft, Evidence, FieldPath, Namespace, Predicate, QueryShape, QueryStats, Safety,
     Seen, Settings, Subject, Unit,
 };
 
-use super::{server, shell, wanted::advice, words};
+use crate::facts::{
+    deployment::server, indexes::index_advice::advice, names::meaning, remedies::shell,
+};
 
 /// `find {status, createTime (range)} sorted by {createTime: -1}`.
 pub fn words(shape: &QueryShape) -> String {
@@ -93,7 +95,7 @@ pub fn are_related<'a>(
         .references
         .iter()
         .any(|r| (r.from == *a && r.to == *b) || (r.from == *b && r.to == *a));
-    let is_id = |path: &str| words::is_id(path.rsplit('.').next().unwrap_or(path));
+    let is_id = |path: &str| meaning::is_id(path.rsplit('.').next().unwrap_or(path));
     known || fields.into_iter().any(is_id)
 }
 

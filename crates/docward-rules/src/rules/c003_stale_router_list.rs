@@ -9,7 +9,7 @@ use docward_model::{
 
 use crate::{
     Cx, declare_rule,
-    facts::{sharding, text},
+    facts::{indexes::sharding, text},
     threshold,
 };
 

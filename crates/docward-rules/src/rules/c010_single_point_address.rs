@@ -7,7 +7,7 @@ use docward_model::{Draft, Evidence, Level, Member, Severity, UriChange, client_
 use crate::{
     Cx, declare_rule,
     facts::{
-        clients::{Client, Shape, clients},
+        deployment::clients::{Client, Shape, clients},
         text,
     },
 };

@@ -4,7 +4,7 @@ use docward_model::{Draft, Evidence, Level, OptionValue, UriChange};
 
 use crate::{
     Cx, declare_rule,
-    facts::clients::{Client, Shape, clients},
+    facts::deployment::clients::{Client, Shape, clients},
 };
 
 declare_rule! {

@@ -4,7 +4,7 @@ use docward_model::{Area, Evidence, Level, Severity, UriChange};
 
 use crate::{
     Cx, declare_rule,
-    facts::clients::{Client, clients},
+    facts::deployment::clients::{Client, clients},
 };
 
 declare_rule! {

@@ -4,7 +4,7 @@ use docward_model::{Evidence, Need, UriChange};
 
 use crate::{
     Cx, declare_rule,
-    facts::{clients::clients, text},
+    facts::{deployment::clients::clients, text},
 };
 
 declare_rule! {

@@ -4,7 +4,7 @@ use docward_model::{Evidence, Severity, UriChange};
 
 use crate::{
     Cx, declare_rule,
-    facts::clients::{Shape, clients},
+    facts::deployment::clients::{Shape, clients},
 };
 
 declare_rule! {

@@ -6,7 +6,7 @@ use docward_uri::{PoolKind, defaults};
 use crate::{
     Cx, declare_rule,
     facts::{
-        clients::{Client, clients},
+        deployment::clients::{Client, clients},
         text,
     },
 };

@@ -4,7 +4,7 @@ use docward_model::{Evidence, Level};
 
 use crate::{
     Cx, declare_rule,
-    facts::{clients::clients, text},
+    facts::{deployment::clients::clients, text},
     threshold,
 };
 

@@ -3,7 +3,7 @@
 use docward_model::{Evidence, Level, UriChange};
 use docward_uri::{PoolKind, defaults};
 
-use crate::{Cx, declare_rule, facts::clients::clients, threshold};
+use crate::{Cx, declare_rule, facts::deployment::clients::clients, threshold};
 
 declare_rule! {
     /// # Minimum pool size out of range

@@ -4,7 +4,7 @@ use docward_model::{Evidence, Level, OptionValue, ServiceClass, Severity, UriCha
 
 use crate::{
     Cx, declare_rule,
-    facts::clients::{Client, clients},
+    facts::deployment::clients::{Client, clients},
 };
 
 declare_rule! {

@@ -5,7 +5,7 @@ use docward_model::{Evidence, Level, ServiceClass, Severity, UriChange};
 use crate::{
     Cx, declare_rule,
     facts::{
-        clients::{Client, Shape, clients},
+        deployment::clients::{Client, Shape, clients},
         text,
     },
 };

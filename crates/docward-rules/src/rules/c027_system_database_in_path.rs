@@ -2,7 +2,7 @@
 
 use docward_model::{Evidence, Level, UriChange};
 
-use crate::{Cx, declare_rule, facts::clients::clients};
+use crate::{Cx, declare_rule, facts::deployment::clients::clients};
 
 declare_rule! {
     /// # System database in the path

@@ -4,7 +4,7 @@ use docward_model::{Applicability, Edit, EditedText, Evidence, Level, NoteKind, 
 
 use crate::{
     Cx, declare_rule,
-    facts::clients::{Client, clients},
+    facts::deployment::clients::{Client, clients},
 };
 
 declare_rule! {

@@ -6,7 +6,7 @@ use docward_model::{Evidence, UriChange, client_uri::with_port};
 
 use crate::{
     Cx, declare_rule,
-    facts::{clients::clients, text},
+    facts::{deployment::clients::clients, text},
 };
 
 declare_rule! {

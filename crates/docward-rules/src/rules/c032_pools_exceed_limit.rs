@@ -6,7 +6,7 @@ use docward_uri::defaults;
 use crate::{
     Cx, declare_rule,
     facts::{
-        clients::{Client, clients},
+        deployment::clients::{Client, clients},
         text,
     },
     threshold,

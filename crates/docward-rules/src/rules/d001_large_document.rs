@@ -5,11 +5,11 @@ use docward_model::{
     Subject,
 };
 
-use crate::facts::arrays::{self, Limits};
+use crate::facts::growth::arrays::{self, Limits};
 use crate::facts::{
-    patterns,
-    sizes::{self, Figures},
+    growth::patterns,
     text,
+    values::sizes::{self, Figures},
 };
 use crate::{Cx, declare_rule, threshold};
 

@@ -2,9 +2,9 @@
 
 use docward_model::{Collection, Draft, Observed, Profile, Severity, Subject};
 
-use crate::facts::arrays::{self, Limits, Owner};
-use crate::facts::forecast::{self, Credible, Forecast, dates};
-use crate::facts::{patterns, sizes, text};
+use crate::facts::growth::arrays::{self, Limits, Owner};
+use crate::facts::growth::forecast::{self, Credible, Forecast, dates};
+use crate::facts::{growth::patterns, text, values::sizes};
 use crate::{Cx, RULES, declare_rule, threshold};
 
 declare_rule! {

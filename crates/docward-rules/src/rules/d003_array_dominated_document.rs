@@ -2,9 +2,9 @@
 
 use docward_model::{Collection, Draft, Field, Profile, Safety, Subject};
 
-use crate::facts::arrays::{self, Limits, Owner};
+use crate::facts::growth::arrays::{self, Limits, Owner};
 use crate::facts::thresholds::d003::{MAX_BYTES, MIN_SHARE};
-use crate::facts::{patterns, proposals, text};
+use crate::facts::{growth::patterns, remedies::proposals, text};
 use crate::{Cx, declare_rule};
 
 declare_rule! {

@@ -3,7 +3,7 @@
 use docward_model::{Collection, Draft, Subject};
 
 use crate::facts::thresholds::d004::{MAX_BYTES, MIN_ENCODED};
-use crate::facts::{blobs, patterns, proposals, text};
+use crate::facts::{growth::patterns, remedies::proposals, text, values::blobs};
 use crate::{Cx, declare_rule};
 
 declare_rule! {

@@ -2,7 +2,7 @@
 
 use docward_model::{Collection, DirectionKind, Draft, Field, Subject};
 
-use crate::facts::{names, patterns, proposals, text};
+use crate::facts::{growth::patterns, names, remedies::proposals, text};
 use crate::{Cx, declare_rule, threshold};
 
 declare_rule! {

@@ -6,12 +6,12 @@ use docward_model::{
     code::{Append, Cap},
 };
 
-use crate::facts::arrays::{self, Elements, Limits, Owner, Unbounded, Verdict};
-use crate::facts::forecast::{self, Forecast};
+use crate::facts::growth::arrays::{self, Elements, Limits, Owner, Unbounded, Verdict};
+use crate::facts::growth::forecast::{self, Forecast};
 use crate::facts::thresholds::d008::{
     HORIZON, MAX_ELEMENTS, MIN_CORRELATION, MIN_DAYS, MIN_DOCUMENTS,
 };
-use crate::facts::{code, patterns, proposals, sizes, text};
+use crate::facts::{code, growth::patterns, remedies::proposals, text, values::sizes};
 use crate::{Cx, declare_rule};
 
 declare_rule! {

@@ -5,9 +5,9 @@ use docward_model::{
     Safety, Step, Subject,
 };
 
-use crate::facts::arrays::{self, Limits, Owner};
-use crate::facts::patterns::{self, Bound};
-use crate::facts::{proposals, text};
+use crate::facts::growth::arrays::{self, Limits, Owner};
+use crate::facts::growth::patterns::{self, Bound};
+use crate::facts::{remedies::proposals, text};
 use crate::{Cx, declare_rule, threshold};
 
 declare_rule! {

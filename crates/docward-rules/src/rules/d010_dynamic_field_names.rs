@@ -5,7 +5,12 @@ use docward_model::{
     Severity, Step, Subject,
 };
 
-use crate::facts::{names, patterns, proposals, text, words};
+use crate::facts::{
+    growth::patterns,
+    names::{self, meaning},
+    remedies::proposals,
+    text,
+};
 use crate::{Cx, declare_rule, threshold};
 
 declare_rule! {
@@ -361,7 +366,7 @@ fn is_padded(keys: &[String]) -> bool {
 
 /// What the value should be called: the singular of the object, unless that is the key's name.
 fn value_name(parent: &str, key: &str) -> String {
-    let last = names::words(parent).pop().map(|w| words::singular(&w)).unwrap_or_default();
+    let last = names::words(parent).pop().map(|w| meaning::singular(&w)).unwrap_or_default();
     if last.is_empty() || last == key || last.starts_with("by") || parent == "*" {
         "value".to_owned()
     } else {

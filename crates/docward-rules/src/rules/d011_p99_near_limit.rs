@@ -2,7 +2,7 @@
 
 use docward_model::{Collection, Draft, Subject};
 
-use crate::facts::{patterns, sizes, text};
+use crate::facts::{growth::patterns, text, values::sizes};
 use crate::{Cx, declare_rule, threshold};
 
 declare_rule! {

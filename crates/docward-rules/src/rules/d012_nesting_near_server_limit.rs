@@ -2,7 +2,7 @@
 
 use docward_model::{Collection, Draft, Severity, Subject};
 
-use crate::facts::patterns;
+use crate::facts::growth::patterns;
 use crate::{Cx, declare_rule, threshold};
 
 declare_rule! {

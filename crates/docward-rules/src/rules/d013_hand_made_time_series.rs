@@ -2,7 +2,10 @@
 
 use docward_model::{Collection, Draft, Namespace, NewIndex, Safety, Severity, Step, Subject};
 
-use crate::facts::{patterns, series, text};
+use crate::facts::{
+    growth::{patterns, series},
+    text,
+};
 use crate::{Cx, declare_rule, threshold};
 
 declare_rule! {

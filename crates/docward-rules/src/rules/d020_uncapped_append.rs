@@ -10,8 +10,11 @@ use docward_model::{
 use crate::{
     Cx, declare_rule,
     facts::{
-        arrays::{self, Limits, Owner},
-        code, patterns,
+        code,
+        growth::{
+            arrays::{self, Limits, Owner},
+            patterns,
+        },
     },
 };
 

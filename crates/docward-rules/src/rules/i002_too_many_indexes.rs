@@ -5,8 +5,8 @@ use docward_model::{Collection, Draft, Level, Seen, Severity, Subject, Unit};
 use crate::{
     Cx, declare_rule,
     facts::{
-        indexes::{covering, indexes_every_field},
-        sharding, text,
+        indexes::{covering, indexes_every_field, sharding},
+        text,
     },
     threshold,
 };

@@ -8,7 +8,7 @@ use docward_model::{
 use crate::{
     Cx, declare_rule,
     facts::{
-        slips::{is_absent, nearest},
+        names::path_typos::{is_absent, nearest},
         text,
     },
     threshold,

@@ -6,7 +6,7 @@ use docward_model::{
 
 use crate::{
     Cx, declare_rule,
-    facts::{indexes::is_plain, shell, text},
+    facts::{indexes::is_plain, remedies::shell, text},
     threshold,
 };
 

@@ -6,8 +6,8 @@ use crate::facts::thresholds::i007::MIN_DAYS;
 use crate::{
     Cx, declare_rule,
     facts::{
-        indexes::{covering, has_duty, is_counted_by_all, of_whom, unused_days},
-        sharding, text,
+        indexes::{covering, has_duty, is_counted_by_all, of_whom, sharding, unused_days},
+        text,
     },
 };
 

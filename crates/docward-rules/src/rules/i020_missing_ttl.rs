@@ -9,7 +9,10 @@ use docward_model::{
 
 use crate::{
     Cx, declare_rule,
-    facts::{classes, classes::Class, code, names, text},
+    facts::{
+        code, names, text,
+        values::classes::{self, Class},
+    },
 };
 
 declare_rule! {

@@ -9,7 +9,7 @@ use docward_model::{
 
 use crate::{
     Cx, declare_rule,
-    facts::{classes, code, text},
+    facts::{code, text, values::classes},
     threshold,
 };
 

@@ -2,10 +2,10 @@
 
 use docward_model::{Collection, Draft, Profile, Severity, ShardKey, Subject};
 
-use crate::facts::key_change::KeyChange;
-use crate::facts::sharding::{self, Values};
+use crate::facts::indexes::key_change::KeyChange;
+use crate::facts::indexes::sharding::{self, Values};
 use crate::facts::thresholds::k001::{MIN_REPEATS, MIN_VALUES, PER_SHARD};
-use crate::facts::{text, words};
+use crate::facts::{names::meaning, text};
 use crate::{Cx, declare_rule};
 
 declare_rule! {
@@ -128,7 +128,7 @@ fn draft(
     let proposal = sharding::splitter(profile, finer, key, change.version(), max_share);
     let way = change.plan_for(&proposal);
     let key_text = sharding::key_text(&key.fields);
-    let status = key.fields.len() == 1 && words::is_status(&key.fields[0].0);
+    let status = key.fields.len() == 1 && meaning::is_status(&key.fields[0].0);
     let draft = Draft::new(
         Subject::Collection(collection.namespace.clone()),
         format!(

@@ -3,7 +3,10 @@
 use docward_model::{Collection, Draft, Level, Profile, ShardKey, Subject};
 
 use crate::facts::thresholds::k002::{FAIL, MIN_DOCUMENTS, WARN};
-use crate::facts::{key_change::KeyChange, sharding, text};
+use crate::facts::{
+    indexes::{key_change::KeyChange, sharding},
+    text,
+};
 use crate::{Cx, declare_rule};
 
 declare_rule! {

@@ -3,7 +3,10 @@
 use docward_model::{Collection, Draft, Field, Profile, ShardKey, Subject};
 
 use crate::facts::thresholds::k003::{CORRELATION, RISING};
-use crate::facts::{ids, key_change::KeyChange, rising, sharding};
+use crate::facts::{
+    indexes::{key_change::KeyChange, sharding},
+    values::{ids, monotonic},
+};
 use crate::{Cx, declare_rule};
 
 declare_rule! {
@@ -63,8 +66,10 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
     let Some(field) = profile.field(path) else { return };
     let pairs = ids::Limits::of(cx.settings(), &collection.namespace).order_pairs;
     let by_order =
-        || rising::by_order(profile, field, cx.limit(&CORRELATION), (cx.limit(&RISING), pairs));
-    let Some(reason) = rising::by_type(field).map(str::to_owned).or_else(by_order) else { return };
+        || monotonic::by_order(profile, field, cx.limit(&CORRELATION), (cx.limit(&RISING), pairs));
+    let Some(reason) = monotonic::by_type(field).map(str::to_owned).or_else(by_order) else {
+        return;
+    };
     let max_share = sharding::max_share(cx.settings(), &collection.namespace);
     let change = KeyChange::of(collection, cx.evidence(), cx.settings());
     cx.report(draft(collection, profile, key, field, &reason, (&change, max_share)));
@@ -102,7 +107,7 @@ fn draft(
     let way = change.plan_for(compound.as_ref().unwrap_or(&hashed));
     let keep =
         if is_id { "; keep the increasing `_id` itself, which is good for its index" } else { "" };
-    let is_date = rising::is_dated(field);
+    let is_date = monotonic::is_dated(field);
     let draft = Draft::new(
         Subject::Collection(collection.namespace.clone()),
         format!(

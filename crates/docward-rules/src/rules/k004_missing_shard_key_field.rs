@@ -4,7 +4,7 @@ use docward_model::{
     BsonType, Collection, Draft, FieldPath, Look, Profile, Safety, Severity, Step, Subject,
 };
 
-use crate::facts::{sharding, text};
+use crate::facts::{indexes::sharding, text};
 use crate::{Cx, declare_rule, threshold};
 
 declare_rule! {

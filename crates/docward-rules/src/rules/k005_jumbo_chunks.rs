@@ -3,7 +3,10 @@
 use docward_model::{Collection, Draft, Evidence, Seen, Severity, ShardKey, Subject, Unit};
 
 use crate::facts::thresholds::{k001, k002};
-use crate::facts::{key_change, sharding, text};
+use crate::facts::{
+    indexes::{key_change, sharding},
+    text,
+};
 use crate::{Cx, declare_rule};
 
 declare_rule! {

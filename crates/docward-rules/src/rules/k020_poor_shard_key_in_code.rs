@@ -2,7 +2,7 @@
 
 use docward_model::Evidence;
 
-use crate::facts::{names, words};
+use crate::facts::names::{self, meaning};
 
 use crate::{Cx, declare_rule, facts::code};
 
@@ -55,9 +55,9 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
         let [(field, false)] = sharding.key.as_slice() else { continue };
         let (what, clauses): (_, &'static [&'static str]) = if field == "_id" {
             ("always increases: every insert goes to the last chunk", &["SK-5"])
-        } else if words::is_creation_time(field) {
+        } else if meaning::is_creation_time(field) {
             ("always increases: every insert goes to the last chunk", &["SK-6"])
-        } else if words::is_status(field) {
+        } else if meaning::is_status(field) {
             ("has few values, some of them very frequent", &["SK-7"])
         } else if matches!(
             names::normalised(field).as_str(),

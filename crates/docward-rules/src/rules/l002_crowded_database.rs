@@ -6,7 +6,7 @@ use docward_model::{Draft, Evidence, Seen, Severity, Subject, TailForm, Unit};
 
 use crate::{
     Cx, declare_rule,
-    facts::{server, text},
+    facts::{deployment::server, text},
     threshold,
 };
 

@@ -6,7 +6,11 @@ use docward_model::{
 
 use crate::{
     Cx, declare_rule,
-    facts::{names, server, text, words},
+    facts::{
+        deployment::server,
+        names::{self, meaning},
+        text,
+    },
 };
 
 declare_rule! {
@@ -157,7 +161,7 @@ fn target(collection: &str, house: bool) -> Namespace {
     let module = if is_config {
         if house { "config" } else { "app_config" }.to_owned()
     } else {
-        parts.iter().find(|w| *w != "t").map_or_else(|| "app".to_owned(), |w| words::singular(w))
+        parts.iter().find(|w| *w != "t").map_or_else(|| "app".to_owned(), |w| meaning::singular(w))
     };
     Namespace::new(format!("{db_prefix}{module}"), name)
 }

@@ -4,7 +4,7 @@ use docward_model::{Draft, Evidence, Seen, Subject, Unit};
 
 use crate::{
     Cx, declare_rule,
-    facts::{names, server, text},
+    facts::{deployment::server, names, text},
     threshold,
 };
 

@@ -4,7 +4,7 @@ use docward_model::{Draft, Evidence, Level, ProfileName, Seen, Severity, Subject
 
 use crate::{
     Cx, declare_rule,
-    facts::{names, server, text},
+    facts::{deployment::server, names, text},
     threshold,
 };
 

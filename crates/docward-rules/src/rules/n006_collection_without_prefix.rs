@@ -5,8 +5,8 @@ use docward_model::{Collection, CollectionKind, Draft, Safety, Seen, Step, Subje
 use crate::{
     Cx, declare_rule,
     facts::{
-        renames::{self, Candidates},
-        server,
+        deployment::server,
+        names::renames::{self, Candidates},
     },
     threshold,
 };

@@ -8,9 +8,11 @@ use docward_model::{
 use crate::{
     Cx, declare_rule,
     facts::{
-        renames::{self, Candidates},
-        server,
-        suffix::{Tail, time_tail},
+        deployment::server,
+        names::{
+            renames::{self, Candidates},
+            suffix::{Tail, time_tail},
+        },
         text,
     },
     threshold,

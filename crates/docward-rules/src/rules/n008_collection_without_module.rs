@@ -5,9 +5,11 @@ use docward_model::{Collection, Draft, NameFamily, Seen, Severity, Subject, Tail
 use crate::{
     Cx, declare_rule,
     facts::{
-        names, server,
-        suffix::{Tail, time_tail},
-        words,
+        deployment::server,
+        names::{
+            self, meaning,
+            suffix::{Tail, time_tail},
+        },
     },
     threshold,
 };
@@ -96,7 +98,7 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
     }
     let module = ns.database.strip_prefix("db_").unwrap_or(&ns.database);
     // `t_order_orders` would say it twice.
-    let says_it = words::singular(module) == words::singular(entity)
+    let says_it = meaning::singular(module) == meaning::singular(entity)
         || entity.starts_with(module)
         || server::is_system_database(module)
         || module == "test";

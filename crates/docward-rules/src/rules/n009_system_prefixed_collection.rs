@@ -5,8 +5,8 @@ use docward_model::{Collection, Draft, Safety, Seen, Step, Subject, Unit};
 use crate::{
     Cx, declare_rule,
     facts::{
-        renames::{self, Candidates},
-        server,
+        deployment::server,
+        names::renames::{self, Candidates},
     },
 };
 

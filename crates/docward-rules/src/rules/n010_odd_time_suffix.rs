@@ -10,8 +10,11 @@ use docward_model::{
 use crate::{
     Cx, declare_rule,
     facts::{
-        renames, server,
-        suffix::{OddTail, Tail, time_tail, time_tail_in_family},
+        deployment::server,
+        names::{
+            renames,
+            suffix::{OddTail, Tail, time_tail, time_tail_in_family},
+        },
         text,
     },
 };

@@ -7,8 +7,10 @@ use docward_model::{Collection, DataValue, Draft, Evidence, Profile, Rename, Sev
 use crate::{
     Cx, declare_rule,
     facts::{
-        names::{self, Style, in_style},
-        naming::{self, Named, dominant_style, is_known_abbreviation, named, spelled_twice},
+        names::{
+            self, Style, in_style,
+            naming::{self, Named, dominant_style, is_known_abbreviation, named, spelled_twice},
+        },
         text,
     },
     threshold,

@@ -7,8 +7,10 @@ use docward_model::{Collection, DataValue, Draft, Subject};
 use crate::{
     Cx, declare_rule,
     facts::{
-        names::{Style, in_style},
-        naming::{self, dominant_style, named, spelled_twice},
+        names::{
+            Style, in_style,
+            naming::{self, dominant_style, named, spelled_twice},
+        },
         text,
     },
 };

@@ -12,9 +12,12 @@ use docward_model::{
 use crate::{
     Cx, declare_rule,
     facts::{
-        names::{Style, in_style, initials, words},
-        naming::{
-            ABBREVIATIONS, Named, dominant_style, is_capital_abbreviation, named, spelled_twice,
+        names::{
+            Style, in_style, initials,
+            naming::{
+                ABBREVIATIONS, Named, dominant_style, is_capital_abbreviation, named, spelled_twice,
+            },
+            words,
         },
         text,
     },

@@ -6,7 +6,10 @@ use docward_model::{Collection, Draft, Severity, Subject};
 
 use crate::{
     Cx, declare_rule,
-    facts::{names::words, naming::named, text},
+    facts::{
+        names::{naming::named, words},
+        text,
+    },
     threshold,
 };
 

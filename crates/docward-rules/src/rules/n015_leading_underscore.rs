@@ -7,7 +7,7 @@ use docward_model::{Collection, DataValue, Draft, FieldShape, Subject};
 use crate::{
     Cx, declare_rule,
     facts::{
-        naming::{self, FRAMEWORK, is_framework, named, spelled_twice},
+        names::naming::{self, FRAMEWORK, is_framework, named, spelled_twice},
         text,
     },
     threshold,

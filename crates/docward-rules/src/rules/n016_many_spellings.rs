@@ -9,12 +9,16 @@ use crate::{
     Cx, declare_rule,
     facts::{
         code,
-        names::{Style, in_style, initials, words},
-        naming::{
-            Overlap, Spellings, concept, dominant_style, is_capital_abbreviation, named, spellings,
-            style_of,
+        names::{
+            Style, in_style, initials,
+            naming::{
+                Overlap, Spellings, concept, dominant_style, is_capital_abbreviation, named,
+                spellings, style_of,
+            },
+            words,
         },
-        shell, text,
+        remedies::shell,
+        text,
     },
 };
 

@@ -9,7 +9,12 @@ use docward_model::{
 
 use crate::{
     Cx, declare_rule,
-    facts::{code, names, naming::concept, server, text, words},
+    facts::{
+        code,
+        deployment::server,
+        names::{self, meaning, naming::concept},
+        text,
+    },
     threshold,
 };
 
@@ -258,7 +263,7 @@ fn differ_by_a_slip(a: &str, b: &str) -> bool {
     let is_word =
         |word: &String| word.len() >= MIN_WORD && !word.contains(|c: char| c.is_ascii_digit());
     a.len() == b.len()
-        && (words::singular(one) == words::singular(other)
+        && (meaning::singular(one) == meaning::singular(other)
             || is_word(one) && is_word(other) && strsim::damerau_levenshtein(one, other) == 1)
 }
 

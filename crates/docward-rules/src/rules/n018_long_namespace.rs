@@ -3,7 +3,7 @@
 use docward_model::{Collection, CollectionKind, Draft, Level, Seen, Severity, Subject, Unit};
 
 use crate::facts::text;
-use crate::{Cx, declare_rule, facts::server, threshold};
+use crate::{Cx, declare_rule, facts::deployment::server, threshold};
 
 declare_rule! {
     /// # Long namespace

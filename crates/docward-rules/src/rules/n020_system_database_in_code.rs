@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use docward_model::{Evidence, Namespace, code::NameKind, is_server_owned};
 
-use crate::facts::server;
+use crate::facts::deployment::server;
 
 use crate::{Cx, declare_rule, facts::code};
 

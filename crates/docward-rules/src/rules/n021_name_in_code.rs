@@ -10,7 +10,7 @@ use docward_model::{
 
 use crate::{
     Cx, Outcome, RULES, declare_rule, engine,
-    facts::{code, server, text},
+    facts::{code, deployment::server, text},
 };
 
 declare_rule! {

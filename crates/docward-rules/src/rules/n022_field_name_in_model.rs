@@ -12,8 +12,10 @@ use crate::{
     Cx, declare_rule,
     facts::{
         code,
-        names::{Style, in_style},
-        naming::{is_framework, style_of},
+        names::{
+            Style, in_style,
+            naming::{is_framework, style_of},
+        },
         text,
     },
     threshold,
@@ -306,7 +308,7 @@ mod tests {
     #[test]
     fn dm_04_1_exceptions_are_on_the_page() {
         let pages: Vec<&str> = EXCEPTIONS.iter().map(|exception| exception.page).collect();
-        crate::facts::model_fields::tests::bullets_are("N022", &pages);
+        crate::facts::schema::model_fields::tests::bullets_are("N022", &pages);
     }
 
     #[test]

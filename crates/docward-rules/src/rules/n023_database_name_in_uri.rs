@@ -2,7 +2,7 @@
 
 use docward_model::{Evidence, code::NameKind};
 
-use crate::{Cx, declare_rule, facts::clients::clients};
+use crate::{Cx, declare_rule, facts::deployment::clients::clients};
 
 use super::n021_name_in_code::{JUDGES, judged, spoken};
 

@@ -2,7 +2,7 @@
 
 use docward_model::{BsonType, Collection, Conversion, Draft, Safety, Subject};
 
-use crate::facts::{patterns, statements, text};
+use crate::facts::{growth::patterns, remedies::statements, text};
 use crate::{Cx, declare_rule};
 
 declare_rule! {

@@ -5,7 +5,7 @@ use docward_model::{
     Step, Subject,
 };
 
-use crate::facts::{patterns, relations, text};
+use crate::facts::{growth::patterns, relations, text};
 use crate::{Cx, declare_rule, threshold};
 
 declare_rule! {

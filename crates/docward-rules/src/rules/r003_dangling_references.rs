@@ -4,7 +4,7 @@ use docward_model::{
     BsonType, Collection, Draft, Look, Reference, Safety, Seen, Step, Subject, Unit,
 };
 
-use crate::facts::{patterns, text};
+use crate::facts::{growth::patterns, text};
 use crate::{Cx, declare_rule, threshold};
 
 declare_rule! {

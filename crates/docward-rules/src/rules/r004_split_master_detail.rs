@@ -7,7 +7,7 @@ use docward_model::{
 
 use crate::facts::names::words;
 use crate::facts::relations::{Relation, Tie};
-use crate::facts::{text, words as meaning};
+use crate::facts::{names::meaning, text};
 use crate::{Cx, declare_rule, threshold};
 
 declare_rule! {

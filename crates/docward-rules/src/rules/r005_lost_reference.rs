@@ -5,7 +5,11 @@ use docward_model::{
 };
 
 use crate::facts::names::words;
-use crate::facts::{amounts, classes, text, words as meaning};
+use crate::facts::{
+    names::meaning,
+    text,
+    values::{amounts, classes},
+};
 use crate::{Cx, declare_rule, threshold};
 
 declare_rule! {

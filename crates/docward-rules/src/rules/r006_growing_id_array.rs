@@ -6,8 +6,14 @@ use docward_model::{
     Step, Subject,
 };
 
-use crate::facts::arrays::{self, Limits, Owner, Unbounded, Verdict};
-use crate::facts::{forecast, names, patterns, proposals, sizes, text};
+use crate::facts::growth::arrays::{self, Limits, Owner, Unbounded, Verdict};
+use crate::facts::{
+    growth::{forecast, patterns},
+    names,
+    remedies::proposals,
+    text,
+    values::sizes,
+};
 use crate::{Cx, declare_rule, threshold};
 
 declare_rule! {

@@ -4,7 +4,7 @@ use docward_model::{
     Collection, CopiedField, DataValue, Draft, FieldPath, Level, Namespace, Subject,
 };
 
-use crate::facts::{copies, patterns, text};
+use crate::facts::{growth::patterns, relations::copies, text};
 use crate::{Cx, declare_rule, threshold};
 
 declare_rule! {

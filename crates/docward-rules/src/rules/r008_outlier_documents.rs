@@ -2,9 +2,9 @@
 
 use docward_model::{Collection, Draft, Namespace, NewIndex, Safety, Step, Subject};
 
-use crate::facts::arrays::{self, Limits, Owner};
+use crate::facts::growth::arrays::{self, Limits, Owner};
 use crate::facts::thresholds::r008::{MIN_ELEMENTS, MIN_RATIO};
-use crate::facts::{patterns, proposals, text};
+use crate::facts::{growth::patterns, remedies::proposals, text};
 use crate::{Cx, declare_rule, threshold};
 
 declare_rule! {

@@ -2,7 +2,7 @@
 
 use docward_model::{Collection, DataValue, Draft, FieldPath, Profile, Safety, Step, Subject};
 
-use crate::facts::{classes, text};
+use crate::facts::{text, values::classes};
 use crate::{Cx, declare_rule, threshold};
 
 declare_rule! {

@@ -4,9 +4,9 @@ use docward_model::{
     Collection, Draft, Evidence, Field, NewIndex, Profile, Reference, Safety, Step, Subject,
 };
 
-use crate::facts::arrays::{self, Limits, Owner};
+use crate::facts::growth::arrays::{self, Limits, Owner};
 use crate::facts::thresholds::r011::MAX_ELEMENTS;
-use crate::facts::{classes, patterns, text};
+use crate::facts::{growth::patterns, text, values::classes};
 use crate::{Cx, declare_rule};
 
 declare_rule! {

@@ -8,9 +8,12 @@ use docward_model::{
 use crate::{
     Cx, declare_rule,
     facts::{
-        names::{self, Style},
-        naming::{dominant_style, named},
-        shell, text, words,
+        names::{
+            self, Style, meaning,
+            naming::{dominant_style, named},
+        },
+        remedies::shell,
+        text,
     },
     threshold,
 };
@@ -152,7 +155,7 @@ fn time_field(members: &[&Collection]) -> Option<String> {
         .map(|f| f.name.clone())
         .collect();
     dates.sort_by_key(|name| {
-        let creation = words::is_creation_time(name);
+        let creation = meaning::is_creation_time(name);
         let plain = matches!(name.as_str(), "ts" | "time" | "timestamp" | "date");
         (!plain, !creation, name.clone())
     });
@@ -162,7 +165,7 @@ fn time_field(members: &[&Collection]) -> Option<String> {
 /// `t_device_` to `deviceId`, in the style of the members' own fields.
 fn id_field(stem: &str, members: &[&Collection]) -> String {
     let entity = names::words(stem).into_iter().rfind(|w| w != "t");
-    let entity = words::singular(&entity.unwrap_or_else(|| "entity".to_owned()));
+    let entity = meaning::singular(&entity.unwrap_or_else(|| "entity".to_owned()));
     let style = members
         .iter()
         .find_map(|c| c.profile.as_ref())

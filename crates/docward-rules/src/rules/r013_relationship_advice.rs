@@ -4,9 +4,14 @@ use docward_design::{Bounds, Choice, Ruling, Vote};
 use docward_model::{Collection, CollectionKind, DataValue, Draft, Reference, Subject};
 
 use super::r004_split_master_detail as r004;
-use crate::facts::access::{Access, Share};
+use crate::facts::relations::access::{Access, Share};
 use crate::facts::relations::{self, Relation, Tie};
-use crate::facts::{fold, names, patterns, text, words};
+use crate::facts::{
+    grouping,
+    growth::patterns,
+    names::{self, meaning},
+    text,
+};
 use crate::{Cx, declare_rule, threshold};
 
 declare_rule! {
@@ -156,7 +161,7 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
         // Logs, sessions and the like are kept apart whatever their number.
         if let Some(relation) = Relation::of(evidence, reference)
             && relation.child.kind == CollectionKind::Plain
-            && !words::is_auxiliary_name(&relation.child.namespace.collection)
+            && !meaning::is_auxiliary_name(&relation.child.namespace.collection)
             && !has_preview(&relation)
         {
             let ruling = relations::ruling(&relation, &bounds);
@@ -167,13 +172,13 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
             }
         }
     }
-    fold::report(cx, ns, drafts, "refer to other collections");
+    grouping::report(cx, ns, drafts, "refer to other collections");
 }
 
 /// Whether the parent shows the newest few of the children already: the decision has been made, and
 /// `R020` names the pattern.
 fn has_preview(relation: &Relation<'_>) -> bool {
-    let noun = |name: &str| names::words(name).last().map(|w| words::singular(w));
+    let noun = |name: &str| names::words(name).last().map(|w| meaning::singular(w));
     let child = noun(&relation.child.namespace.collection);
     relation.parent.profile.as_ref().is_some_and(|profile| {
         profile

@@ -3,7 +3,10 @@
 
 use docward_model::{Collection, Draft, FieldShape, Profile, Seen, Subject, Unit};
 
-use crate::facts::{arrays, patterns, text};
+use crate::facts::{
+    growth::{arrays, patterns},
+    text,
+};
 use crate::{Cx, declare_rule};
 
 declare_rule! {

@@ -3,7 +3,7 @@
 use docward_design::{Origin, Planned};
 use docward_model::{BsonType, Collection, Draft, Field, FieldPath, FieldShape, Profile, Subject};
 
-use crate::facts::{declared, text};
+use crate::facts::{schema::declared, text};
 use crate::{Cx, declare_rule, threshold};
 
 declare_rule! {

@@ -3,7 +3,7 @@
 use docward_design::{Bounds, Decision, Pattern, decide};
 use docward_model::{Collection, Distribution, Draft, Spread, Subject};
 
-use crate::facts::declared::{self, Declared};
+use crate::facts::schema::declared::{self, Declared};
 use crate::facts::text;
 use crate::{Cx, declare_rule, threshold};
 

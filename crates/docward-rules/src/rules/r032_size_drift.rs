@@ -2,7 +2,7 @@
 
 use docward_model::{Collection, Draft, Subject};
 
-use crate::facts::{declared, text};
+use crate::facts::{schema::declared, text};
 use crate::{Cx, declare_rule, threshold};
 
 declare_rule! {

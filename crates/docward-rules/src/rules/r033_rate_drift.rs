@@ -2,7 +2,7 @@
 
 use docward_model::{Collection, Draft, Operation, Seen, Subject, Unit, Workload};
 
-use crate::facts::declared::{self, Declared};
+use crate::facts::schema::declared::{self, Declared};
 use crate::{Cx, declare_rule, threshold};
 
 declare_rule! {

@@ -3,7 +3,7 @@
 use docward_design::Purpose;
 use docward_model::{CollectionKind, Draft, Evidence, Seen, Severity, Subject, Unit};
 
-use crate::facts::{declared, text};
+use crate::facts::{schema::declared, text};
 use crate::{Cx, declare_rule};
 
 declare_rule! {

@@ -7,7 +7,7 @@ use docward_model::{
 
 use crate::{
     Cx, declare_rule,
-    facts::addresses::{Reach, reach},
+    facts::deployment::addresses::{Reach, reach},
 };
 
 declare_rule! {

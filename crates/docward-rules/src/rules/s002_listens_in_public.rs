@@ -5,7 +5,7 @@ use docward_model::{Draft, Evidence, Level, Need, Seen, Subject, Unit};
 use crate::{
     Cx, declare_rule,
     facts::{
-        addresses::{Reach, ip, reach},
+        deployment::addresses::{Reach, ip, reach},
         text,
     },
 };

@@ -4,7 +4,7 @@ use docward_model::{Draft, Evidence, Seen, Subject, Unit};
 
 use crate::{
     Cx, declare_rule,
-    facts::addresses::{Reach, reach},
+    facts::deployment::addresses::{Reach, reach},
 };
 
 declare_rule! {

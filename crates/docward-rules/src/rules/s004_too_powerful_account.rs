@@ -7,7 +7,7 @@ use docward_model::{
 use crate::{
     Cx, declare_rule,
     facts::{
-        accounts::{self, Powers, Role},
+        deployment::accounts::{self, Powers, Role},
         text,
     },
     threshold,

@@ -5,7 +5,7 @@ use docward_model::{Draft, Evidence, Need, Seen, Subject, Unit};
 use crate::{
     Cx, declare_rule,
     facts::{
-        addresses::{Reach, reach_of},
+        deployment::addresses::{Reach, reach_of},
         text,
     },
 };

@@ -4,7 +4,7 @@ use docward_model::{Evidence, Layer, Need, RuleGroup};
 
 use crate::{
     Cx, declare_rule,
-    facts::{
+    facts::deployment::{
         groups::{self, Advice, Told, Words},
         network,
     },

@@ -5,8 +5,11 @@ use docward_model::{Draft, Evidence, Layer, Need, Network, RuleGroup, Seen, Subj
 use crate::{
     Cx, declare_rule,
     facts::{
-        groups::{self, Advice, Told, Words},
-        network, text,
+        deployment::{
+            groups::{self, Advice, Told, Words},
+            network,
+        },
+        text,
     },
 };
 

@@ -8,7 +8,7 @@ use docward_model::{
 use crate::{
     Cx, declare_rule,
     facts::{
-        addresses::{Reach, reach},
+        deployment::addresses::{Reach, reach},
         text,
     },
 };

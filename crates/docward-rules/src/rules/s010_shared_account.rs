@@ -8,7 +8,7 @@ use docward_model::{
 
 use crate::{
     Cx, declare_rule,
-    facts::{accounts, text},
+    facts::{deployment::accounts, text},
     threshold,
 };
 

@@ -2,7 +2,7 @@
 
 use docward_model::{Evidence, Password};
 
-use crate::{Cx, declare_rule, facts::clients::clients};
+use crate::{Cx, declare_rule, facts::deployment::clients::clients};
 
 declare_rule! {
     /// # Password in a file

@@ -6,9 +6,15 @@ use docward_model::{
     TextClass,
 };
 
-use crate::facts::dates::{self, DateText, DateVerdict};
 use crate::facts::thresholds::t001::{NAMED_SHARE, SHARE};
-use crate::facts::{classes, fold, names, statements, text, words};
+use crate::facts::values::dates::{self, DateText, DateVerdict};
+use crate::facts::{
+    grouping,
+    names::{self, meaning},
+    remedies::statements,
+    text,
+    values::classes,
+};
 use crate::{Cx, declare_rule, threshold};
 
 declare_rule! {
@@ -83,7 +89,7 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
             None => drafts.extend(unknown_form(collection, profile, field, min_unknown)),
         }
     }
-    fold::report(cx, &collection.namespace, drafts, "hold dates as text");
+    grouping::report(cx, &collection.namespace, drafts, "hold dates as text");
 }
 
 fn dates_as_text(
@@ -237,7 +243,7 @@ fn unknown_form(
     let path = &field.path;
     let leaf = path.leaf();
     // `openTime` may be a time of day, which is no date; the other names say a day at least.
-    let says_day = words::is_time(leaf) && names::words(leaf).last().is_some_and(|w| w != "time");
+    let says_day = meaning::is_time(leaf) && names::words(leaf).last().is_some_and(|w| w != "time");
     if !says_day || !classes::is_only(field, classes::Class::Text) {
         return None;
     }

@@ -6,8 +6,8 @@ use docward_model::{
     Subject,
 };
 
-use crate::facts::amounts;
-use crate::facts::{classes, fold, statements, text};
+use crate::facts::values::amounts;
+use crate::facts::{grouping, remedies::statements, text, values::classes};
 use crate::{Cx, declare_rule, threshold};
 
 declare_rule! {
@@ -99,7 +99,7 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
         .filter(|field| !is_finer_than_money(field) || amounts::is_strong(profile, field))
         .map(|field| draft(collection, profile, field, scale))
         .collect();
-    fold::report(cx, &collection.namespace, drafts, "hold money as doubles");
+    grouping::report(cx, &collection.namespace, drafts, "hold money as doubles");
 }
 
 /// Whether the numbers can be amounts at all.

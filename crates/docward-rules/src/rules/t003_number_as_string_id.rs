@@ -4,9 +4,9 @@ use docward_model::{
     BsonType, Collection, Draft, Field, Level, Namespace, Profile, Safety, Subject,
 };
 
-use crate::facts::ids::{self, Digits};
 use crate::facts::thresholds::t003::{MIN_VALUES, SHARE};
-use crate::facts::{classes, fold, statements, text};
+use crate::facts::values::ids::{self, Digits};
+use crate::facts::{grouping, remedies::statements, text, values::classes};
 use crate::{Cx, declare_rule};
 
 declare_rule! {
@@ -69,7 +69,7 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
         }
         drafts.push(draft(collection, profile, field, &digits, reference.map(|r| &r.to)));
     }
-    fold::report(cx, &collection.namespace, drafts, "hold numbers as strings");
+    grouping::report(cx, &collection.namespace, drafts, "hold numbers as strings");
 }
 
 fn draft(

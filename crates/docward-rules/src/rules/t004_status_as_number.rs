@@ -4,7 +4,13 @@ use docward_model::{
     BsonType, Collection, Conversion, Draft, Field, Level, Profile, Safety, Subject,
 };
 
-use crate::facts::{classes, fold, names, statements, text, words};
+use crate::facts::{
+    grouping,
+    names::{self, meaning},
+    remedies::statements,
+    text,
+    values::classes,
+};
 use crate::{Cx, declare_rule, threshold};
 
 declare_rule! {
@@ -94,8 +100,8 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
         if references.iter().any(|r| r.from == collection.namespace && r.path == field.path) {
             continue;
         }
-        let strong = words::is_status(leaf);
-        if !strong && !words::is_soft_status(leaf) {
+        let strong = meaning::is_status(leaf);
+        if !strong && !meaning::is_soft_status(leaf) {
             continue;
         }
         let words = names::words(leaf);
@@ -112,7 +118,7 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
             drafts.push(draft(collection, profile, field, values, strong));
         }
     }
-    fold::report(cx, &collection.namespace, drafts, "hold states as numbers");
+    grouping::report(cx, &collection.namespace, drafts, "hold states as numbers");
 }
 
 fn is_whole(field: &Field) -> bool {

@@ -6,9 +6,15 @@ use docward_model::{
     FieldShape, Look, Profile, Safety, Severity, Step, Subject, TextClass,
 };
 
-use crate::facts::classes::{self, Class, classes as classes_in};
-use crate::facts::settling::{self, Outcome};
-use crate::facts::{dates, fold, names, patterns, text, words};
+use crate::facts::values::classes::{self, Class, classes as classes_in};
+use crate::facts::values::type_unification::{self, Outcome};
+use crate::facts::{
+    grouping,
+    growth::patterns,
+    names::{self, meaning},
+    text,
+    values::dates,
+};
 use crate::{Cx, declare_rule, threshold};
 
 declare_rule! {
@@ -98,7 +104,7 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
             drafts.push(draft(collection, profile, field, &found, accuracy));
         }
     }
-    fold::report(cx, &collection.namespace, drafts, "hold values of several types");
+    grouping::report(cx, &collection.namespace, drafts, "hold values of several types");
 }
 
 /// Values of a field by class as the server counted them in all documents, where the documents read show
@@ -197,13 +203,13 @@ fn draft(
     // Of how many it is depends on all; what becomes of the odd ones, on those that were read.
     let all = counted.as_deref().unwrap_or(found);
     let newer = version.as_ref().and_then(|v| v.newer);
-    let main = newer.unwrap_or_else(|| settling::main_class(field, all));
+    let main = newer.unwrap_or_else(|| type_unification::main_class(field, all));
     let odd: u64 = found.iter().filter(|(c, _)| *c != main).map(|(_, n)| n).sum();
     let mut outcome = Outcome::default();
     for &(class, n) in found.iter().filter(|(c, _)| *c != main) {
-        settling::settle(profile, field, main, class, n, &mut outcome);
+        type_unification::settle(profile, field, main, class, n, &mut outcome);
     }
-    let target = settling::target_type(profile, field, main);
+    let target = type_unification::target_type(profile, field, main);
     let untold = version.as_ref().filter(|v| v.newer.is_none());
     let list_or_one = all.len() == 2 && all.iter().any(|(c, _)| *c == Class::Array);
     let only_empty = outcome.empty == odd;
@@ -313,7 +319,7 @@ fn draft(
     if soft || remain || (outcome.converts + outcome.empty == 0) {
         return draft;
     }
-    match settling::fix(collection, profile, field, main, target, only_empty) {
+    match type_unification::fix(collection, profile, field, main, target, only_empty) {
         Some((safety, step)) => draft.plan(Some("RF-10"), safety, [step]),
         None => draft,
     }
@@ -430,7 +436,7 @@ fn softness(
         && field.parent.is_none()
         && profile.field("_id").is_some_and(|id| {
             classes::is_only(id, Class::Text)
-                && (words::is_settings_name(&collection.namespace.collection) || are_chosen(id))
+                && (meaning::is_settings_name(&collection.namespace.collection) || are_chosen(id))
         })
     {
         return (true, Some("values of settings may have different types by key".to_owned()));

@@ -3,7 +3,10 @@
 
 use docward_model::{BsonType, Collection, DataValue, Draft, Field, FieldChange, Profile, Subject};
 
-use crate::facts::{amounts, classes, text};
+use crate::facts::{
+    text,
+    values::{amounts, classes},
+};
 use crate::{Cx, declare_rule, threshold};
 
 declare_rule! {

@@ -2,8 +2,13 @@
 
 use docward_model::{BsonType, Collection, Draft, Level, Severity, Subject};
 
-use crate::facts::ids::{self, Id, IdKind};
-use crate::facts::{classes, names, sharding, text, words};
+use crate::facts::values::ids::{self, Id, IdKind};
+use crate::facts::{
+    indexes::sharding,
+    names::{self, meaning},
+    text,
+    values::classes,
+};
 use crate::{Cx, declare_rule, threshold};
 
 declare_rule! {
@@ -119,7 +124,7 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
     }
     let by_design = names::words(&collection.namespace.collection)
         .iter()
-        .any(|w| UNGUESSABLE.contains(&words::singular(w).as_str()));
+        .any(|w| UNGUESSABLE.contains(&meaning::singular(w).as_str()));
     if by_design || (id.kind == IdKind::RandomUuidBinary && hashed) {
         draft = draft.severity(Severity::Info);
     }

@@ -2,9 +2,9 @@
 
 use docward_model::{Collection, Draft, Severity, Subject};
 
-use crate::facts::ids::{self, IdKind, Order};
 use crate::facts::thresholds::t008::{MIN_DOCUMENTS, MIN_PAIRS, RISING};
-use crate::facts::{classes, text};
+use crate::facts::values::ids::{self, IdKind, Order};
+use crate::facts::{text, values::classes};
 use crate::{Cx, declare_rule};
 
 declare_rule! {

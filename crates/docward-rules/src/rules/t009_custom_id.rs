@@ -3,8 +3,8 @@
 use docward_model::{Collection, Draft, Subject};
 
 use super::t008_unordered_custom_id as t008;
-use crate::facts::ids::{self, IdKind, Order};
-use crate::facts::{classes, text};
+use crate::facts::values::ids::{self, IdKind, Order};
+use crate::facts::{text, values::classes};
 use crate::{Cx, declare_rule};
 
 declare_rule! {

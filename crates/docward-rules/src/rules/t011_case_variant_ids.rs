@@ -4,7 +4,7 @@ use docward_model::{
     CaseCollision, Collection, Draft, Field, Look, Profile, Safety, Step, Subject,
 };
 
-use crate::facts::{classes, fold, text};
+use crate::facts::{grouping, text, values::classes};
 use crate::{Cx, declare_rule, threshold};
 
 declare_rule! {
@@ -69,7 +69,7 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
             (cases.colliding >= min && !token).then(|| draft(collection, profile, field, cases))
         })
         .collect();
-    fold::report(cx, &collection.namespace, drafts, "hold ids that differ only in case");
+    grouping::report(cx, &collection.namespace, drafts, "hold ids that differ only in case");
 }
 
 /// Lower case, upper case or capitalised: written by a person. `aBcD12` is a token.

@@ -4,7 +4,7 @@ use docward_model::{
     BsonType, Collection, Conversion, Draft, EpochUnit, Field, Profile, Safety, Subject,
 };
 
-use crate::facts::{classes, fold, statements, text, words};
+use crate::facts::{grouping, names::meaning, remedies::statements, text, values::classes};
 use crate::{Cx, declare_rule, threshold};
 
 declare_rule! {
@@ -69,11 +69,11 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
     let drafts = profile
         .fields
         .iter()
-        .filter(|field| words::is_time(field.path.leaf()))
+        .filter(|field| meaning::is_time(field.path.leaf()))
         .filter_map(|field| Some((field, unit(field, earliest, latest)?)))
         .map(|(field, unit)| draft(collection, profile, field, &unit))
         .collect();
-    fold::report(cx, &collection.namespace, drafts, "hold points in time as numbers");
+    grouping::report(cx, &collection.namespace, drafts, "hold points in time as numbers");
 }
 
 struct Unit {

@@ -4,7 +4,13 @@ use docward_model::{
     BsonType, Collection, Draft, Field, FieldChange, Profile, Safety, Subject, TextClass, TextForms,
 };
 
-use crate::facts::{amounts, classes, fold, names, statements, text, words};
+use crate::facts::{
+    grouping,
+    names::{self, meaning},
+    remedies::statements,
+    text,
+    values::{amounts, classes},
+};
 use crate::{Cx, declare_rule, threshold};
 
 declare_rule! {
@@ -111,9 +117,9 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
             }
             let money = amounts::is_money_field(profile, field);
             let quantity = names::words(leaf).last().is_some_and(|last| {
-                quantities.iter().any(|q| q == last || *q == words::singular(last))
+                quantities.iter().any(|q| q == last || *q == meaning::singular(last))
             });
-            if !(money || quantity) || words::is_code(leaf) || words::is_id(leaf) {
+            if !(money || quantity) || meaning::is_code(leaf) || meaning::is_id(leaf) {
                 return None;
             }
             let numbers = numbers(field, share, min)?;
@@ -121,7 +127,7 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
                 .then(|| draft(collection, profile, field, &numbers, money))
         })
         .collect();
-    fold::report(cx, &collection.namespace, drafts, "hold numbers as strings");
+    grouping::report(cx, &collection.namespace, drafts, "hold numbers as strings");
 }
 
 struct Numbers {

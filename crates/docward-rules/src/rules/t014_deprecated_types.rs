@@ -2,7 +2,7 @@
 
 use docward_model::{BsonType, Collection, DataValue, Draft, FieldChange, FieldPath, Subject};
 
-use crate::facts::{classes, text};
+use crate::facts::{text, values::classes};
 use crate::{Cx, declare_rule};
 
 declare_rule! {

@@ -4,7 +4,11 @@ use docward_model::{
     BsonType, Collection, Draft, Field, FieldChange, Profile, Severity, Subject, TextClass,
 };
 
-use crate::facts::{classes, names, text, words};
+use crate::facts::{
+    names::{self, meaning},
+    text,
+    values::classes,
+};
 use crate::{Cx, declare_rule};
 
 declare_rule! {
@@ -51,7 +55,7 @@ declare_rule! {
 
 fn check(collection: &Collection, cx: &mut Cx<'_>) {
     let Some(profile) = classes::shaped_by_people(collection) else { return };
-    for field in profile.fields.iter().filter(|field| words::is_id(field.path.leaf())) {
+    for field in profile.fields.iter().filter(|field| meaning::is_id(field.path.leaf())) {
         let doubles = field.number.map_or(0, |number| number.inexact_doubles);
         if doubles > 0 {
             cx.report(draft(collection, profile, field, doubles));

@@ -2,7 +2,7 @@
 
 use docward_model::{Collection, Draft, Field, Profile, Severity, Subject};
 
-use crate::facts::{classes, text};
+use crate::facts::{text, values::classes};
 use crate::{Cx, declare_rule};
 
 declare_rule! {

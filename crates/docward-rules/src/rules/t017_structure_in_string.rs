@@ -2,7 +2,12 @@
 
 use docward_model::{Collection, Draft, Field, Profile, Subject, TextForms};
 
-use crate::facts::{classes, fold, names, text, words};
+use crate::facts::{
+    grouping,
+    names::{self, meaning},
+    text,
+    values::classes,
+};
 use crate::{Cx, declare_rule, threshold};
 
 declare_rule! {
@@ -118,7 +123,7 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
             (forms.examined >= min).then(|| structure(collection, profile, field, forms))?
         })
         .collect();
-    fold::report(cx, &collection.namespace, drafts, "hold arrays and objects as text");
+    grouping::report(cx, &collection.namespace, drafts, "hold arrays and objects as text");
 }
 
 fn structure(
@@ -128,7 +133,7 @@ fn structure(
     forms: TextForms,
 ) -> Option<Draft> {
     let says = |all: &[&str]| {
-        let is_in = |word: &String| all.contains(&words::singular(word).as_str());
+        let is_in = |word: &String| all.contains(&meaning::singular(word).as_str());
         names::words(field.path.leaf()).iter().any(is_in)
     };
     let (found, what, noun) = if forms.json * 10 >= forms.examined * 9 && !says(AS_SENT) {
@@ -169,7 +174,7 @@ fn structure(
 fn names_a_list(name: &str) -> bool {
     names::words(name)
         .last()
-        .is_some_and(|last| words::singular(last) != *last || LISTS.contains(&last.as_str()))
+        .is_some_and(|last| meaning::singular(last) != *last || LISTS.contains(&last.as_str()))
 }
 
 #[cfg(test)]

@@ -8,9 +8,10 @@ use docward_model::{
 use crate::{
     Cx, declare_rule,
     facts::{
-        amounts, code,
-        model_fields::{self, Certainty, Exception, ModelField},
-        names, words,
+        code,
+        names::{self, meaning},
+        schema::model_fields::{self, Certainty, Exception, ModelField},
+        values::amounts,
     },
 };
 
@@ -166,7 +167,7 @@ const EXCEPTIONS: &[Exception] = &[
         applies: |field| {
             let counts = |word: &String| {
                 matches!(
-                    words::singular(word).as_str(),
+                    meaning::singular(word).as_str(),
                     "point" | "coin" | "token" | "unit" | "stock" | "item" | "day" | "leave"
                 )
             };
@@ -183,7 +184,7 @@ const EXCEPTIONS: &[Exception] = &[
         applies: |field| {
             let all = field.words();
             let is_share = |word: &String| {
-                let word = words::singular(word);
+                let word = meaning::singular(word);
                 matches!(word.as_str(), "tax" | "vat" | "gst" | "discount" | "commission")
             };
             all.iter().all(is_share) || all.iter().any(|word| word.starts_with("perc"))
@@ -330,7 +331,7 @@ fn is_named_after_money(name: &str) -> bool {
 
 /// Whether a word of a name says a record of money.
 fn is_record(name: &str) -> bool {
-    names::words(name).iter().any(|word| RECORDS.contains(&words::singular(word).as_str()))
+    names::words(name).iter().any(|word| RECORDS.contains(&meaning::singular(word).as_str()))
 }
 
 fn is_estimate(word: &str) -> bool {
@@ -370,6 +371,6 @@ fn has_whole_currency(field: &DeclaredField) -> bool {
 mod tests {
     #[test]
     fn dm_09_2_exceptions_are_on_the_page() {
-        crate::facts::model_fields::tests::are_on_the_page("T020", super::EXCEPTIONS);
+        crate::facts::schema::model_fields::tests::are_on_the_page("T020", super::EXCEPTIONS);
     }
 }

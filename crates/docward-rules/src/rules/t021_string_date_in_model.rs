@@ -8,9 +8,9 @@ use docward_model::{
 use crate::{
     Cx, declare_rule,
     facts::{
-        code, dates,
-        model_fields::{self, Certainty, Exception, ModelField},
-        moments, names,
+        code, names,
+        schema::model_fields::{self, Certainty, Exception, ModelField},
+        values::{dates, moments},
     },
 };
 
@@ -185,6 +185,6 @@ fn has_form(field: &ModelField<'_>, form: TextForm) -> bool {
 mod tests {
     #[test]
     fn dm_09_1_exceptions_are_on_the_page() {
-        crate::facts::model_fields::tests::are_on_the_page("T021", super::EXCEPTIONS);
+        crate::facts::schema::model_fields::tests::are_on_the_page("T021", super::EXCEPTIONS);
     }
 }

@@ -7,7 +7,7 @@ use docward_model::{
 
 use crate::{
     Cx, declare_rule,
-    facts::{code, words},
+    facts::{code, names::meaning},
 };
 
 declare_rule! {
@@ -72,5 +72,5 @@ fn is_numbered(_: &Code, field: &DeclaredField, leaf: &str) -> bool {
     field.allowed.len() > 1
         && !field.types.contains(&BsonType::String)
         && values.all(|value| value.parse::<f64>().is_ok())
-        && words::is_status(leaf)
+        && meaning::is_status(leaf)
 }

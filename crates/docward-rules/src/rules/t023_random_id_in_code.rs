@@ -6,7 +6,11 @@ use docward_model::{Evidence, Severity, code::DeclaredField};
 
 use crate::{
     Cx, declare_rule,
-    facts::{code, names, text, words},
+    facts::{
+        code,
+        names::{self, meaning},
+        text,
+    },
 };
 
 declare_rule! {
@@ -148,7 +152,7 @@ fn stays_small(field: &DeclaredField) -> bool {
     let all = names::words(name);
     // `Brand`, `brandModel`, `t_brand`: one word that counts.
     let mut said = all.iter().filter(|word| !matches!(word.as_str(), "t" | "model" | "schema"));
-    let first = said.next().map(|word| words::singular(word));
+    let first = said.next().map(|word| meaning::singular(word));
     said.next().is_none() && first.is_some_and(|word| LOOKED_UP.contains(&word.as_str()))
 }
 

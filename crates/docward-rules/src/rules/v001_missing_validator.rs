@@ -8,9 +8,8 @@ use docward_model::{
 use crate::{
     Cx, declare_rule,
     facts::{
-        schema::{self, Held},
-        server,
-        targets::Targets,
+        deployment::server,
+        schema::{self, Held, targets::Targets},
         text,
     },
     threshold,

@@ -7,7 +7,7 @@ use docward_model::{
 
 use crate::{
     Cx, declare_rule,
-    facts::{schema, shell, text},
+    facts::{remedies::shell, schema, text},
 };
 
 declare_rule! {

@@ -10,9 +10,10 @@ use docward_model::{
 use crate::{
     Cx, declare_rule,
     facts::{
-        contradictions::{Gravity, contradictions},
+        names::path_typos,
+        remedies::contradictions::{Gravity, contradictions},
         schema::{Breach, breaches, closed, schemas},
-        slips, text,
+        text,
     },
 };
 
@@ -230,7 +231,7 @@ fn unmet(found: &[Breach], profile: &Profile) -> String {
         .iter()
         .filter(named)
         .filter_map(|breach| {
-            let near = slips::nearest(profile, &breach.path, 2)?;
+            let near = path_typos::nearest(profile, &breach.path, 2)?;
             Some(format!("`{near}` is probably meant by `{}`", breach.path))
         })
         .take(3)

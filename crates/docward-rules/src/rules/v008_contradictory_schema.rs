@@ -5,7 +5,7 @@ use docward_model::{Collection, Draft, FieldPath, Seen, Severity, Subject, Unit}
 use crate::{
     Cx, declare_rule,
     facts::{
-        contradictions::{Gravity, contradictions},
+        remedies::contradictions::{Gravity, contradictions},
         schema::schemas,
         text,
     },

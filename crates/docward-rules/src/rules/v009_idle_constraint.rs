@@ -10,9 +10,11 @@ use docward_model::{
 use crate::{
     Cx, declare_rule,
     facts::{
-        naming::is_framework,
+        names::{
+            naming::is_framework,
+            path_typos::{is_absent, nearest_of},
+        },
         schema::{DemandKind, demands, is_closed, schemas},
-        slips::{is_absent, nearest_of},
         text,
     },
     threshold,

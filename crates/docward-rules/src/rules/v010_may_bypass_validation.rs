@@ -10,8 +10,11 @@ use docward_model::{
 use crate::{
     Cx, declare_rule,
     facts::{
-        accounts::{self, Act, Powers, roles_for},
-        server, text,
+        deployment::{
+            accounts::{self, Act, Powers, roles_for},
+            server,
+        },
+        text,
     },
 };
 

@@ -6,7 +6,7 @@ use docward_model::{Draft, Evidence, Seen, Subject, Unit};
 
 use crate::{
     Cx, declare_rule,
-    facts::{joins, text, workload},
+    facts::{relations::joins, text, workload},
     threshold,
 };
 

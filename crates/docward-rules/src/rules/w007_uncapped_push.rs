@@ -8,8 +8,10 @@ use docward_model::{
 use crate::{
     Cx, declare_rule,
     facts::{
-        arrays::Limits,
-        patterns::{self, Bound},
+        growth::{
+            arrays::Limits,
+            patterns::{self, Bound},
+        },
         text, workload,
     },
     threshold,

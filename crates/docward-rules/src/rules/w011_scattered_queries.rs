@@ -6,7 +6,7 @@ use crate::facts::thresholds::w011::{MIN_COUNT, MIN_TARGETED};
 use crate::{
     Cx, declare_rule,
     facts::{
-        sharding::{self, Standing},
+        indexes::sharding::{self, Standing},
         text, workload,
     },
 };

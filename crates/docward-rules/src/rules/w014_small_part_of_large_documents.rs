@@ -6,7 +6,7 @@ use docward_model::{Collection, Draft, Evidence, Profile, QueryStats, Subject};
 
 use crate::{
     Cx, declare_rule,
-    facts::{patterns, text, workload},
+    facts::{growth::patterns, text, workload},
     threshold,
 };
 

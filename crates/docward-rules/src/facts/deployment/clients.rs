@@ -1,0 +1,381 @@
+//! Clients: connection strings with the service they belong to and the deployment they lead to.
+
+use std::fmt::Display;
+
+use docward_connect::{Amount, pool_for};
+use docward_model::{
+    ClientUri, DeclaredTopology, Draft, Evidence, Level, Location, NoteKind, OptionValue,
+    ProfileName, Purpose, Seen, Service, ServiceClass, Settings, Subject, Topology, Unit,
+    UriChange, UriNote, client_uri::HOLE,
+};
+use docward_uri::nearest_option;
+
+use crate::facts::deployment::addresses::{Reach, reach};
+
+/// Names that containers and virtual machines give to a database on the developer's own machine.
+const DEVELOPMENT_HOSTS: &[&str] =
+    &["mongo", "mongodb", "host.docker.internal", "host.containers.internal"];
+
+/// What a connection string leads to, and who says so.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Shape<'a> {
+    /// One server on its own.
+    Standalone,
+    /// A replica set, by name where a running server or the string tells it.
+    ReplicaSet(Option<&'a str>),
+    /// Routers in front of shards.
+    Sharded,
+    /// Nobody says.
+    Unknown,
+}
+
+/// A connection string of a client.
+#[derive(Clone, Copy, Debug)]
+pub struct Client<'a> {
+    /// The string.
+    pub uri: &'a ClientUri,
+    /// The declared service it belongs to.
+    pub service: Option<&'a Service>,
+    /// What it leads to.
+    pub shape: Shape<'a>,
+    /// Whether a running server said so.
+    pub is_seen: bool,
+    /// How many strings there are.
+    total: u64,
+}
+
+/// The connection strings of clients.
+pub fn clients<'a>(evidence: &'a Evidence, settings: &'a Settings) -> Vec<Client<'a>> {
+    let all: Vec<&ClientUri> =
+        evidence.uris.iter().filter(|uri| uri.purpose == Purpose::Client).collect();
+    let total = all.len() as u64;
+    all.into_iter()
+        .map(|uri| {
+            let (shape, is_seen) = shape(uri, evidence, settings);
+            Client { uri, service: service(uri, settings), shape, is_seen, total }
+        })
+        .collect()
+}
+
+/// The declared service a string belongs to: said to, by its `appName`, or by the file it stands in.
+fn service<'a>(uri: &ClientUri, settings: &'a Settings) -> Option<&'a Service> {
+    let named = |name: &str| settings.services.iter().find(|service| service.name == name);
+    if let Some(name) = &uri.service {
+        return named(name);
+    }
+    if let Some(service) = uri.app_name.as_deref().and_then(named) {
+        return Some(service);
+    }
+    let file = &uri.site.as_ref()?.location.file;
+    settings.services.iter().find(|service| service.code.iter().any(|glob| glob.matches(file)))
+}
+
+/// What a string leads to. A running server is believed first, then the string, then what is declared.
+fn shape<'a>(uri: &'a ClientUri, evidence: &'a Evidence, settings: &Settings) -> (Shape<'a>, bool) {
+    match evidence.server.as_ref().and_then(|server| server.topology.as_ref()) {
+        Some(Topology::Standalone) => return (Shape::Standalone, true),
+        Some(Topology::ReplicaSet(name)) => return (Shape::ReplicaSet(Some(name)), true),
+        Some(Topology::Sharded) => return (Shape::Sharded, true),
+        None => {}
+    }
+    let shape = match settings.deployment.topology {
+        Some(DeclaredTopology::Standalone) => Shape::Standalone,
+        Some(DeclaredTopology::ReplicaSet) => Shape::ReplicaSet(uri.replica_set.as_deref()),
+        Some(DeclaredTopology::Sharded) => Shape::Sharded,
+        // Consoles put the name of a set into SRV strings of sharded clusters, too.
+        None if uri.replica_set.is_some() && !uri.srv => {
+            Shape::ReplicaSet(uri.replica_set.as_deref())
+        }
+        None => Shape::Unknown,
+    };
+    (shape, false)
+}
+
+impl<'a> Client<'a> {
+    /// What the service may expect, when declared.
+    pub fn class(&self) -> Option<ServiceClass> {
+        self.service.and_then(|service| service.class)
+    }
+
+    /// Whether it leads to the developer's own machine.
+    pub fn is_local(&self) -> bool {
+        let is_local = |host: &String| {
+            let name = host.rsplit_once(':').map_or(host.as_str(), |(name, _)| name);
+            reach(host) == Reach::Loopback
+                || DEVELOPMENT_HOSTS.iter().any(|local| name.eq_ignore_ascii_case(local))
+        };
+        self.uri.is_for_development()
+            || !self.uri.hosts.is_empty() && self.uri.hosts.iter().all(is_local)
+    }
+
+    /// Whether a shell script hands it on to something that it starts, of which nothing is known.
+    pub fn is_in_shell_script(&self) -> bool {
+        let file = self.uri.site.as_ref().map_or("", |site| site.location.file.as_str());
+        [".sh", ".bash", ".ps1"].iter().any(|end| file.ends_with(end))
+    }
+
+    /// Whether another client of the same file has a larger pool: then this one has a task of its own.
+    pub fn has_larger_beside(&self, evidence: &Evidence) -> bool {
+        let Some(site) = self.uri.site.as_ref().filter(|_| self.uri.is_made_in_code()) else {
+            return false;
+        };
+        let size = |uri: &ClientUri| match uri.option("maxPoolSize").map(|option| &option.value) {
+            Some(OptionValue::Int(size)) => *size,
+            // Left to the driver, or computed.
+            _ => i64::MAX,
+        };
+        evidence.uris.iter().any(|other| {
+            let is_beside = other.site.as_ref().is_some_and(|beside| {
+                beside.location.file == site.location.file && beside.location != site.location
+            });
+            is_beside && other.is_made_in_code() && size(other) > size(self.uri)
+        })
+    }
+
+    /// Whether the code that creates it has no request handlers in its language and no declared
+    /// service. A daemon, a bot or a tool uses only as many connections as it has threads.
+    pub fn serves_nobody(&self, evidence: &Evidence) -> bool {
+        let Some(site) = self.uri.site.as_ref().filter(|_| self.uri.is_made_in_code()) else {
+            return false;
+        };
+        let family = language_of(&site.location.file);
+        let mut serving = evidence.code.iter().flat_map(|code| &code.serving);
+        self.service.is_none() && !serving.any(|serving| language_of(&serving.file) == family)
+    }
+
+    /// Whether the value of an option may be intended or irrelevant: a comment explains it, a
+    /// connection string may override it, or the program serves no requests.
+    pub fn may_be_meant(&self, option: &str, evidence: &Evidence) -> bool {
+        self.uri.option(option).is_some_and(|option| option.may_be_meant)
+            || self.serves_nobody(evidence)
+    }
+
+    /// Whether a figure is only a house's own idea of what is usual: source code says or leaves it, and nothing is
+    /// declared about the service that would show harm.
+    pub fn is_usual_elsewhere(&self, settings: &Settings) -> bool {
+        settings.profile == ProfileName::Neutral
+            && self.uri.site.is_some()
+            && self.service.is_none()
+    }
+
+    /// Whether processes that answer requests may live for a few calls only: their pools are small by intent.
+    pub fn is_short_lived(&self, evidence: &Evidence) -> bool {
+        let Some(site) = &self.uri.site else { return false };
+        let family = language_of(&site.location.file);
+        let mut serving = evidence.code.iter().flat_map(|code| &code.serving);
+        serving.any(|serving| serving.is_short_lived && language_of(&serving.file) == family)
+    }
+
+    /// Whether something may be missed: all options are in sight, and the string is not one for the
+    /// developer's own machine.
+    pub fn can_lack_options(&self) -> bool {
+        self.uri.shows_all_options() && !self.is_local()
+    }
+
+    /// Whether an option is missing and not just misspelled, which C028 reports.
+    pub fn lacks(&self, name: &str) -> bool {
+        let is_meant = |note: &UriNote| {
+            note.kind == NoteKind::Unknown && nearest_option(&note.option) == Some(name)
+        };
+        self.uri.option(name).is_none() && !self.uri.notes.iter().any(is_meant)
+    }
+
+    /// A number that an option has.
+    pub fn number(&self, name: &str) -> Option<i64> {
+        match self.uri.option(name)?.value {
+            OptionValue::Int(number) => Some(number),
+            _ => None,
+        }
+    }
+
+    /// Whether an option is on or off.
+    pub fn flag(&self, name: &str) -> Option<bool> {
+        match self.uri.option(name)?.value {
+            OptionValue::Bool(flag) => Some(flag),
+            _ => None,
+        }
+    }
+
+    /// The read preference in use: `primary` unless another is given; `None` when it is computed.
+    pub fn read_preference(&self) -> Option<&'a str> {
+        match (&self.uri.read_preference, self.uri.option("readPreference")) {
+            (Some(mode), _) => Some(mode),
+            (None, None) => Some("primary"),
+            (None, Some(_)) => None,
+        }
+    }
+
+    /// Whether reads may be answered by secondaries.
+    pub fn reads_secondaries(&self) -> bool {
+        self.read_preference().is_some_and(|mode| {
+            ["secondary", "secondaryPreferred", "nearest"]
+                .iter()
+                .any(|other| mode.eq_ignore_ascii_case(other))
+        })
+    }
+
+    /// Whether someone logs in with a name that is known.
+    pub fn known_user(&self) -> Option<&'a str> {
+        self.uri.user.as_deref().filter(|user| !user.contains(HOLE))
+    }
+
+    /// Pools that one process has: one for each router when the string leads to several, one otherwise.
+    pub fn pools(&self, settings: &Settings) -> u32 {
+        if self.shape != Shape::Sharded {
+            return 1;
+        }
+        match u32::try_from(self.uri.hosts.len()).unwrap_or(1) {
+            // One address is that of a load balancer.
+            1 if !self.uri.srv => 1,
+            hosts if hosts > 1 => hosts,
+            _ => settings.deployment.routers.unwrap_or(1),
+        }
+    }
+
+    /// `maxPoolSize` that the service needs, by what is declared about it (PF-4, PF-5).
+    pub fn needed_pool(&self, settings: &Settings) -> Option<u32> {
+        let service = self.service?;
+        let qps = Amount::from_f64(service.peak_qps?).ok()?;
+        let latency = Amount::from_f64(service.latency_ms?).ok()?;
+        let pools = u64::from(service.processes.unwrap_or(1)) * u64::from(self.pools(settings));
+        u32::try_from(pool_for(qps, latency, pools)).ok()
+    }
+
+    /// The place of an option, or of the string.
+    pub fn place(&self, option: &str) -> Option<Location> {
+        let option = self.uri.option(option).and_then(|option| option.location.clone());
+        option.or_else(|| self.start())
+    }
+
+    /// The place of the first host, or of the string.
+    pub fn host_place(&self) -> Option<Location> {
+        self.uri.places.hosts.first().cloned().or_else(|| self.start())
+    }
+
+    /// Where the string or the call begins.
+    pub fn start(&self) -> Option<Location> {
+        let site = || self.uri.site.as_ref().map(|site| site.location.clone());
+        self.uri.places.start.clone().or_else(site)
+    }
+
+    /// The name under which code sets an option, where that is not the one of connection strings.
+    fn name_in_code(&self, option: &str) -> Option<&str> {
+        let bare = |name: &str| name.replace('_', "").to_ascii_lowercase();
+        let written = self.uri.option(option)?.written.as_str();
+        (self.uri.is_made_in_code() && bare(written) != bare(option)).then_some(written)
+    }
+
+    /// A finding about the value of an option, with the one to write instead.
+    pub fn option_draft(
+        &self,
+        option: &str,
+        value: impl Display,
+        is: impl Display,
+        why: &'static str,
+        better: impl Display,
+    ) -> Draft {
+        let owner = self.uri.owner();
+        let (what, todo) = match self.name_in_code(option) {
+            Some(name) => (
+                format!("{option}={value} (`{name}`) of {owner} {is}"),
+                format!("set `{name}` so that {option} is {better}"),
+            ),
+            None => (format!("{option}={value} of {owner} {is}"), format!("set {option}={better}")),
+        };
+        self.draft(self.place(option), what, why, todo)
+            .data("option", option)
+            .uri([UriChange::set(option, better)])
+    }
+
+    /// A finding about what drivers warn about or refuse, with the changes that the note proposes.
+    pub fn note_draft(&self, note: &UriNote, level: Level, why: &'static str) -> Draft {
+        let what = format!("{}, in {}", note.what, self.uri.owner());
+        let place = note.location.clone().or_else(|| self.start());
+        let draft = self
+            .draft(place, what, why, note.todo.clone())
+            .level(level)
+            .data("option", note.option.as_str());
+        match note.fix.as_slice() {
+            [] => draft,
+            fix => draft.uri(fix),
+        }
+    }
+
+    /// A finding about the string.
+    pub fn draft(
+        &self,
+        place: Option<Location>,
+        what: impl Into<String>,
+        why: &'static str,
+        todo: impl Into<String>,
+    ) -> Draft {
+        let seen = Seen::all(self.total, Unit::ConnectionStrings);
+        let draft = Draft::new(Subject::Deployment, what, why, todo, seen).key(self.uri.key());
+        match place {
+            Some(place) => draft.location(place),
+            None => draft,
+        }
+    }
+}
+
+/// The language of a file by its ending; one for all that share libraries.
+fn language_of(file: &str) -> &str {
+    match file.rsplit('/').next() {
+        Some("package.json") => return "script",
+        Some("pom.xml") => return "jvm",
+        _ => {}
+    }
+    match file.rsplit('.').next().unwrap_or_default() {
+        "js" | "jsx" | "mjs" | "cjs" | "ts" | "tsx" | "mts" | "cts" => "script",
+        "java" | "kt" | "kts" => "jvm",
+        other => other,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::Example;
+
+    #[test]
+    fn pf_4_pf_5_gc_09_pools_are_sized_by_what_is_declared() {
+        let needed = |settings: &str, body: &str| {
+            let example = Example::new("C018", settings, body);
+            let clients = clients(&example.evidence, &example.settings);
+            clients[0].needed_pool(&example.settings)
+        };
+        let service = r#"service {"name": "order", "peak-qps": 1000, "latency-ms": 20}"#;
+        let with = |uri: &str| format!("{service}\nuri {uri}/?appName=order");
+        assert_eq!(needed("", &with("mongodb://a,b,c")), Some(30));
+        assert_eq!(needed("topology=sharded", &with("mongodb://10.0.0.1")), Some(30), "PF-1");
+        assert_eq!(
+            needed("topology=sharded,routers=8", &with("mongodb+srv://c.example.net")),
+            Some(4)
+        );
+        assert_eq!(needed("topology=sharded", &with("mongodb://a,b,c")), Some(10), "PF-3");
+        let processes = r#"service {"name": "order", "peak-qps": 1000, "latency-ms": 20, "processes": 4}
+            uri mongodb://a,b/?appName=order"#;
+        assert_eq!(needed("", processes), Some(8));
+        assert_eq!(needed("", "uri mongodb://a,b/?appName=order"), None);
+    }
+
+    #[test]
+    fn strings_for_the_own_machine_are_known() {
+        let local = |uri: &str| {
+            let example = Example::new("C010", "", &format!("uri {uri}"));
+            clients(&example.evidence, &example.settings)[0].is_local()
+        };
+        for uri in [
+            "mongodb://localhost:27017",
+            "mongodb://127.0.0.1,127.0.0.1:27018/",
+            "mongodb://mongo:27017/",
+            "mongodb://[::1]/",
+            "mongodb://%2Ftmp%2Fmongodb-27017.sock",
+        ] {
+            assert!(local(uri), "{uri}");
+        }
+        for uri in ["mongodb://db1", "mongodb://10.0.0.1", "mongodb://localhost,db1"] {
+            assert!(!local(uri), "{uri}");
+        }
+    }
+}

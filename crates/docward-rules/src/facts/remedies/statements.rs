@@ -1,0 +1,75 @@
+//! Steps that convert the values of a field.
+
+use docward_model::{
+    BsonType, Conversion, Draft, Field, FieldPath, FieldShape, Namespace, Profile, Safety, Step,
+    TextClass,
+};
+
+use crate::facts::text;
+
+/// A step that gives the values of a field that have one of the types `from` another type.
+pub fn convert(
+    namespace: &Namespace,
+    path: &FieldPath,
+    from: impl Into<Vec<BsonType>>,
+    to: impl Into<Vec<BsonType>>,
+    conversion: Conversion,
+) -> Step {
+    Step::ConvertField {
+        namespace: namespace.clone(),
+        path: path.clone(),
+        from: from.into(),
+        to: to.into(),
+        conversion,
+    }
+}
+
+/// The conversion of strings by the server. Empty strings become null, because as strings they would be a second
+/// type beside the converted ones.
+pub fn cast(field: &Field) -> Conversion {
+    let empty_to_null = empty_strings(field) > 0;
+    Conversion::Cast { inner: None, epoch: None, reads_words: false, empty_to_null }
+}
+
+/// The number of empty strings.
+pub fn empty_strings(field: &Field) -> u64 {
+    field.text.as_ref().map_or(0, |text| text.of(TextClass::Empty))
+}
+
+/// What [`cast`] does to empty strings, to be appended to advice.
+pub fn empty_to_null(field: &Field) -> String {
+    match empty_strings(field) {
+        0 => String::new(),
+        n => format!("; {} null", text::verb(n, "empty string becomes", "empty strings become")),
+    }
+}
+
+/// Advises a conversion: as the remedy where it can be run as it is, else only by what it does to the field.
+pub fn advise(draft: Draft, step: Step, can_be_run: Option<Safety>) -> Draft {
+    match can_be_run {
+        Some(safety) => draft.plan(Some("RF-10"), safety, [step]),
+        None => step.changes().into_iter().fold(draft, Draft::change),
+    }
+}
+
+/// Whether an update can name a place: no folded keys, and no names that are empty or hold dots, brackets or dollars.
+pub fn can_be_written(profile: &Profile, field: &Field) -> bool {
+    let mut at = Some(field);
+    while let Some(current) = at {
+        let is_plain = match current.shape {
+            FieldShape::Named => {
+                !current.name.is_empty()
+                    && !current.name.contains('.')
+                    && !current.name.contains("[]")
+                    && !current.name.starts_with('$')
+            }
+            FieldShape::Element => true,
+            _ => false,
+        };
+        if !is_plain {
+            return false;
+        }
+        at = profile.parent(current);
+    }
+    true
+}

@@ -1,0 +1,79 @@
+//! Patterns to propose, each with its class of strings. A pattern here accepts every string of its
+//! class, which is tested; no other pattern may be proposed (ALG-10, GC-17).
+
+use docward_model::{TextClass, TextProfile, words};
+
+/// A known format of strings.
+#[derive(Clone, Copy, Debug)]
+pub struct Format {
+    /// Its name.
+    pub name: &'static str,
+    /// The description of such strings, after "all 120".
+    pub what: &'static str,
+    /// The regular expression, as PCRE reads it.
+    pub pattern: &'static str,
+    /// The classes whose strings it accepts.
+    pub classes: &'static [TextClass],
+}
+
+/// All of them.
+pub const FORMATS: &[Format] = &[
+    Format {
+        name: "email",
+        what: "are e-mail addresses",
+        pattern: "^[^ \\t\\n\\f\\r@,]+@[A-Za-z0-9.-]+\\.[A-Za-z0-9-]{2,}$",
+        classes: &[TextClass::Email],
+    },
+    Format {
+        name: "uuid",
+        what: "are UUIDs",
+        pattern: "^[0-9A-Fa-f]{8}-[0-9A-Fa-f]{4}-[0-9A-Fa-f]{4}-[0-9A-Fa-f]{4}-[0-9A-Fa-f]{12}$",
+        classes: &[TextClass::UuidV4, TextClass::UuidV7, TextClass::Uuid],
+    },
+    Format {
+        name: "objectid",
+        what: "are the 24 hexadecimal digits of an ObjectId",
+        pattern: "^[0-9A-Fa-f]{24}$",
+        classes: &[TextClass::ObjectIdHex],
+    },
+    Format {
+        name: "ulid",
+        what: "are ULIDs",
+        pattern: "^[0-9A-Za-z]{26}$",
+        classes: &[TextClass::Ulid],
+    },
+    Format {
+        name: "url",
+        what: "are URLs",
+        pattern: "^[A-Za-z][A-Za-z0-9+.-]*://",
+        classes: &[TextClass::Url],
+    },
+];
+
+/// The minimum number of strings for a format.
+const LEAST: u64 = 20;
+
+/// The format of every string.
+pub fn format_of(text: &TextProfile) -> Option<&'static Format> {
+    let total = text.total();
+    FORMATS.iter().find(|format| {
+        total >= LEAST && text.count(|class| format.classes.contains(&class)) == total
+    })
+}
+
+/// Telephone numbers have no class of their own: digits with separators between them may be
+/// anything.
+const PHONE: Format = Format {
+    name: "phone",
+    what: "are telephone numbers",
+    pattern: "^[+]?[0-9(][0-9 ()./-]{3,22}[0-9]$",
+    classes: &[],
+};
+
+/// The format that a name suggests, if the profile does not contradict it.
+pub fn format_by_name(name: &str, text: &TextProfile) -> Option<&'static Format> {
+    const NAMES: [&str; 6] = ["phone", "telephone", "mobile", "tel", "fax", "cellphone"];
+    let is_named = words::split(name).iter().any(|word| NAMES.contains(&word.as_str()));
+    let fits = text.total() >= LEAST && text.lengths.min >= 5 && text.lengths.max <= 25;
+    (is_named && fits).then_some(&PHONE)
+}

@@ -1,0 +1,11 @@
+//! What the values of a field are: their types, their order, their meaning.
+
+pub mod amounts;
+pub mod blobs;
+pub mod classes;
+pub mod dates;
+pub mod ids;
+pub mod moments;
+pub mod monotonic;
+pub mod sizes;
+pub mod type_unification;

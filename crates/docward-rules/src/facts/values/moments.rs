@@ -1,0 +1,67 @@
+//! Which names say a point in time.
+
+use crate::facts::names::{self, meaning};
+
+/// Whether a name says a point in time. `runtime`, `timezone` and formats of dates do not.
+pub fn says_time(name: &str) -> bool {
+    // A time of day has no date; `blockedOn` is not a time at all.
+    const OF_DAY: [&str; 10] = [
+        "daily", "at", "hourly", "opening", "closing", "weekly", "open", "close", "business",
+        "clock",
+    ];
+    // What is shown to people, beside what is meant.
+    const SHOWN: [&str; 7] =
+        ["formatted", "display", "pretty", "readable", "human", "simplified", "localized"];
+    // How long something takes or lasts.
+    const LENGTHS: [&str; 10] = [
+        "life",
+        "up",
+        "run",
+        "elapsed",
+        "response",
+        "wait",
+        "cache",
+        "processing",
+        "total",
+        "lead",
+    ];
+    let all = names::words(name);
+    let Some((last, before)) = all.split_last() else { return false };
+    let is_of_day = last == "time"
+        && (before.iter().any(|word| OF_DAY.contains(&word.as_str()))
+            || before.last().is_some_and(|word| LENGTHS.contains(&word.as_str())));
+    // `dateOfBirth`, even without a separator between the words.
+    let is_of = all.len() > 2 && all[0] == "date" && all[1] == "of"
+        || matches!(names::normalised(name).as_str(), "dateofbirth" | "birthdate" | "dob");
+    if is_of {
+        return true;
+    }
+    let is_shown = before.iter().any(|word| SHOWN.contains(&word.as_str()));
+    let is_point = match last.as_str() {
+        "at" | "date" | "datetime" | "timestamp" => true,
+        "time" => !before.is_empty(),
+        "on" => before
+            .iter()
+            .any(|word| matches!(word.as_str(), "created" | "updated" | "modified" | "deleted")),
+        _ => false,
+    };
+    meaning::is_time(name) && is_point && !is_of_day && !is_shown
+}
+
+#[cfg(test)]
+mod tests {
+    use super::says_time;
+
+    #[test]
+    fn dm_09_1_points_in_time_and_other_times() {
+        for name in ["createdAt", "dueDate", "dateOfBirth", "updateTime", "timestamp", "expires_at"]
+        {
+            assert!(says_time(name), "{name}");
+        }
+        for name in
+            ["time", "closingTime", "responseTime", "formattedDate", "blockedOn", "timeZone"]
+        {
+            assert!(!says_time(name), "{name}");
+        }
+    }
+}
