@@ -163,6 +163,7 @@ fn shop(server: &str) -> tempfile::TempDir {
         ),
         ("routes/users.js", "module.exports = router.get('/', (q, r) => r.end());\n"),
         ("routes/carts.js", "module.exports = router.get('/', (q, r) => r.end());\n"),
+        ("routes/items.js", "module.exports = router.get('/', (q, r) => r.end());\n"),
         ("server.js", server),
     ])
 }
@@ -171,7 +172,7 @@ fn shop(server: &str) -> tempfile::TempDir {
 /// is not mounted.
 #[test]
 fn ap_s2_3_ck_12_ck_15_reads_that_grow_with_the_data() {
-    let users = "app.use(require('./routes/users'));\napp.use(require('./routes/carts'));\napp.listen(80);\n";
+    let users = "app.use(require('./routes/users'));\napp.use(require('./routes/carts'));\napp.use(require('./routes/items'));\napp.listen(80);\n";
     let mounted = format!("{users}app.use(require('./routes/orders'));\n");
     let rules = ["W022", "W023", "W024", "W025"];
     let folder = shop(&mounted);
