@@ -213,6 +213,41 @@ fn the_script_speaks_of_relaxed_validators_where_a_statement_relaxes_one() {
 }
 
 #[test]
+fn validators_in_their_new_form_end_the_script() {
+    let mut report = report();
+    let user = || Namespace::new("db_shop", "t_user");
+    let set = Step::SetValidator {
+        namespace: user(),
+        validator: Value::Map(Vec::new()),
+        level: ValidationLevel::Strict,
+        action: ValidationAction::Error,
+    };
+    let rename = Step::RenameFields {
+        namespace: user(),
+        renames: vec![Rename { from: FieldPath::new("a"), to: FieldPath::new("b") }],
+        only_where_free: false,
+    };
+    let plan = |step: Step| {
+        Some(Fix { refactoring: None, safety: Safety::Guarded, action: Action::Plan(vec![step]) })
+    };
+    report.findings.truncate(1);
+    report.findings[0].fix = plan(rename);
+    let end = |report: &Report| {
+        let script = fix_script(report, std::slice::from_ref(&set));
+        script.split_once("\n// Last: ").expect("a last part").1.to_owned()
+    };
+    // Programs must change with renames, so a person runs both.
+    report.findings[0].rule = "N011".into();
+    let text = end(&report);
+    assert!(text.starts_with("validator of db_shop.t_user (manual)\n// When all"), "{text}");
+    assert!(!text.contains("step("), "{text}");
+    report.findings[0].rule = "D007".into();
+    let text = end(&report);
+    assert!(text.contains("step(\"guarded\", \"validator of db_shop.t_user\""), "{text}");
+    assert!(text.contains("if (done.failed > 0) throw"), "{text}");
+}
+
+#[test]
 fn what_only_shows_something_is_a_comment_of_the_script() {
     let mut report = report();
     let inspect = Step::Inspect {

@@ -10,7 +10,11 @@ use docward_model::{
 use crate::{
     Check, Cx, RULES, Rule,
     cx::{SUPPRESSIONS, Shared},
-    facts::{indexes::sharding, remedies, schema::validators},
+    facts::{
+        indexes::{renaming, sharding},
+        remedies,
+        schema::validators,
+    },
     proposed_change::ProposedChange,
 };
 
@@ -93,8 +97,9 @@ fn tell_apart(findings: &mut [Finding]) {
     }
 }
 
-/// Lets the remedies through the validators of their collections.
+/// Lets the remedies through the validators of their collections, and moves indexes with the fields they rename.
 fn make_way(evidence: &Evidence, findings: &mut [Finding]) {
+    renaming::move_indexes(evidence, findings);
     let mut changing: BTreeMap<Namespace, usize> = BTreeMap::new();
     for finding in findings.iter() {
         let updating = finding.fix.iter().flat_map(Fix::steps).filter(|s| s.updates_documents());

@@ -609,6 +609,17 @@ impl Step {
         }
     }
 
+    /// Returns whether it runs as it is, without words or decisions of people.
+    pub fn is_complete(&self) -> bool {
+        !matches!(
+            self,
+            Self::Inspect { .. }
+                | Self::SetKind { .. }
+                | Self::CapArray { .. }
+                | Self::ConvertField { conversion: Conversion::Words { .. }, .. }
+        )
+    }
+
     /// Whether it updates stored documents of its collection, which the validator may refuse.
     pub fn updates_documents(&self) -> bool {
         matches!(

@@ -1,13 +1,11 @@
 //! DM-11.6: a validator that says enough.
 
-use docward_model::{
-    Collection, CoreSource, Draft, Field, Seen, Severity, Subject, TextClass, Unit, Value,
-};
+use docward_model::{Collection, CoreSource, Draft, Field, Seen, Severity, Subject, Unit, Value};
 
 use crate::{
     Cx, declare_rule,
     facts::{
-        schema::{Coverage, coverage, described, is_closed, schemas},
+        schema::{Coverage, coverage, described, formats::fixed_form, is_closed, schemas},
         text,
     },
     threshold,
@@ -102,9 +100,6 @@ threshold!(
     "fewer documents do not show which fields are always there"
 );
 
-/// Share of a field's strings that must have one form before a pattern is missed.
-const FORM_SHARE: f64 = 0.95;
-
 /// Whether a schema asks nothing of a document: that it is one, and names without demands.
 fn asks_nothing(schema: &Value) -> bool {
     schema.entries().iter().all(|(key, value)| match key.as_str() {
@@ -165,7 +160,7 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
     let fields: Vec<&Field> = described(profile).filter(|f| f.presence() >= 0.01).collect();
     let always: Vec<_> =
         fields.iter().filter(|f| f.presence() >= cx.limit(&ALWAYS)).copied().collect();
-    let formed: Vec<_> = fields.iter().filter(|f| form(f).is_some()).copied().collect();
+    let formed: Vec<_> = fields.iter().filter(|f| fixed_form(f).is_some()).copied().collect();
     let missing = |among: &[&Field], has: &dyn Fn(&str) -> bool| -> Vec<String> {
         among.iter().filter(|f| !has(&f.name)).map(|f| f.name.clone()).collect()
     };
@@ -210,7 +205,7 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
         let forms: Vec<_> = formed
             .iter()
             .filter(|f| unformed.contains(&f.name))
-            .filter_map(|f| form(f).map(|form| format!("`{}` ({form})", f.name)))
+            .filter_map(|f| fixed_form(f).map(|form| format!("`{}` ({form})", f.name)))
             .take(5)
             .collect();
         steps.push(format!("add a pattern or length to {}", forms.join(", ")));
@@ -265,35 +260,6 @@ fn report(
         .data("formatShare", formatted)
         .severity(if declared { Severity::Error } else { Severity::Warn }),
     );
-}
-
-/// The one form the strings of a field have, when a pattern could hold them to it.
-fn form(field: &Field) -> Option<&'static str> {
-    let text = field.text.as_ref()?;
-    let total = text.total() - text.of(TextClass::Empty);
-    if total == 0 || text.total() * 2 < field.types.non_null() {
-        return None;
-    }
-    let has =
-        |test: &dyn Fn(TextClass) -> bool| text.count(test) as f64 >= FORM_SHARE * total as f64;
-    let is = |class: TextClass| has(&move |c| c == class);
-    if is(TextClass::Email) {
-        Some("e-mail")
-    } else if is(TextClass::Url) {
-        Some("URL")
-    } else if has(&|c| matches!(c, TextClass::UuidV4 | TextClass::UuidV7 | TextClass::Uuid)) {
-        Some("UUID")
-    } else if is(TextClass::Ulid) {
-        Some("ULID")
-    } else if is(TextClass::ObjectIdHex) || is(TextClass::HexDigest) {
-        Some("hexadecimal")
-    } else if has(&|c| c.is_date() || c == TextClass::YearMonth) {
-        Some("date")
-    } else if has(&|c| matches!(c, TextClass::Integer | TextClass::LeadingZero)) {
-        Some("digits")
-    } else {
-        None
-    }
 }
 
 #[cfg(test)]

@@ -2,6 +2,7 @@
 
 pub mod index_advice;
 pub mod key_change;
+pub mod renaming;
 pub mod sharding;
 
 use std::collections::BTreeSet;

@@ -1,7 +1,7 @@
 //! Patterns to propose, each with its class of strings. A pattern here accepts every string of its
 //! class, which is tested; no other pattern may be proposed (ALG-10, GC-17).
 
-use docward_model::{TextClass, TextProfile, words};
+use docward_model::{Field, TextClass, TextProfile, words};
 
 /// A known format of strings.
 #[derive(Clone, Copy, Debug)]
@@ -76,4 +76,36 @@ pub fn format_by_name(name: &str, text: &TextProfile) -> Option<&'static Format>
     let is_named = words::split(name).iter().any(|word| NAMES.contains(&word.as_str()));
     let fits = text.total() >= LEAST && text.lengths.min >= 5 && text.lengths.max <= 25;
     (is_named && fits).then_some(&PHONE)
+}
+
+/// The share of strings that have a form in common.
+const FORM_SHARE: f64 = 0.95;
+
+/// The one form the strings of a field have, when a pattern could hold them to it.
+pub fn fixed_form(field: &Field) -> Option<&'static str> {
+    let text = field.text.as_ref()?;
+    let total = text.total() - text.of(TextClass::Empty);
+    if total == 0 || text.total() * 2 < field.types.non_null() {
+        return None;
+    }
+    let has =
+        |test: &dyn Fn(TextClass) -> bool| text.count(test) as f64 >= FORM_SHARE * total as f64;
+    let is = |class: TextClass| has(&move |c| c == class);
+    if is(TextClass::Email) {
+        Some("e-mail")
+    } else if is(TextClass::Url) {
+        Some("URL")
+    } else if has(&|c| matches!(c, TextClass::UuidV4 | TextClass::UuidV7 | TextClass::Uuid)) {
+        Some("UUID")
+    } else if is(TextClass::Ulid) {
+        Some("ULID")
+    } else if is(TextClass::ObjectIdHex) || is(TextClass::HexDigest) {
+        Some("hexadecimal")
+    } else if has(&|c| c.is_date() || c == TextClass::YearMonth) {
+        Some("date")
+    } else if has(&|c| matches!(c, TextClass::Integer | TextClass::LeadingZero)) {
+        Some("digits")
+    } else {
+        None
+    }
 }

@@ -685,12 +685,9 @@ pub fn propose(profile: &Profile, required_share: f64, targets: &Targets) -> Pro
             converted.push(field.name.clone());
             described.push(("description".to_owned(), Value::Text(description)));
         }
-        let is_text = types.iter().all(|t| matches!(t, BsonType::String | BsonType::Null));
-        let format =
-            field.text.as_ref().filter(|_| is_text).and_then(|text| formats::format_of(text));
-        described.extend(
-            format.map(|format| ("pattern".to_owned(), Value::Text(format.pattern.to_owned()))),
-        );
+        if types.iter().all(|kind| matches!(kind, BsonType::String | BsonType::Null)) {
+            described.extend(field.text.as_ref().and_then(|text| form(field, text)));
+        }
         properties.push((field.name.clone(), Value::Map(described)));
     }
     let typed = properties.len();
@@ -701,6 +698,15 @@ pub fn propose(profile: &Profile, required_share: f64, targets: &Targets) -> Pro
     }
     schema.push(("properties".to_owned(), Value::Map(properties)));
     Proposal { schema: Value::Map(schema), required, typed, refused, converted }
+}
+
+/// What the strings of a field have in common: a format, or at least that none is empty.
+fn form(field: &Field, text: &TextProfile) -> Option<(String, Value)> {
+    if let Some(format) = formats::format_of(text) {
+        return Some(("pattern".to_owned(), Value::Text(format.pattern.to_owned())));
+    }
+    let has_length = formats::fixed_form(field).is_some() && text.of(TextClass::Empty) == 0;
+    has_length.then(|| ("minLength".to_owned(), Value::Int(1)))
 }
 
 /// The types to admit, most frequent first, and how many values have another. All numeric types that

@@ -76,7 +76,8 @@ pub fn make_way(evidence: &Evidence, finding: &mut Finding, is_only: &dyn Fn(&Na
 /// one to change a collection sets the new form itself.
 pub fn finished(evidence: &Evidence, findings: &[Finding]) -> Vec<Step> {
     let steps = |finding: &Finding| finding.fix.iter().flat_map(Fix::steps).cloned().collect();
-    let plans: Vec<Vec<Step>> = findings.iter().map(steps).collect();
+    let mut plans: Vec<Vec<Step>> = findings.iter().map(steps).collect();
+    plans.retain(|plan| plan.iter().all(Step::is_complete));
     let changed: BTreeSet<&Namespace> = plans
         .iter()
         .flatten()
@@ -95,7 +96,9 @@ fn finished_at(evidence: &Evidence, plans: &[Vec<Step>], namespace: &Namespace) 
     if plans.iter().any(is_set_anew) {
         return None;
     }
-    let (validator, level, action) = match plans.iter().flatten().rfind(sets) {
+    let proposed = plans.iter().flatten().rfind(sets);
+    let is_proposed = proposed.is_some();
+    let (validator, level, action) = match proposed {
         Some(Step::SetValidator { validator, level, action, .. }) => (validator, *level, *action),
         _ => {
             let options = evidence.collection(namespace)?.options.as_ref()?;
@@ -108,9 +111,47 @@ fn finished_at(evidence: &Evidence, plans: &[Vec<Step>], namespace: &Namespace) 
         Step::RenameCollection { to, .. } => Some(Namespace::new(&namespace.database, to)),
         _ => None,
     });
-    let new = renewed(validator, &changes).filter(|new| new != validator)?;
+    let mut new = renewed(validator, &changes)?;
+    if new == *validator {
+        return None;
+    }
+    if is_proposed && let Some(profile) = evidence.collection(namespace)?.profile.as_ref() {
+        require_renamed(&mut new, &changes, profile);
+    }
     let namespace = renamed.unwrap_or_else(|| namespace.clone());
     Some(Step::SetValidator { namespace, validator: new, level, action })
+}
+
+/// Requires the new names of fields that all documents have. A proposed validator does not, because it also holds
+/// before the fields are renamed.
+fn require_renamed(validator: &mut Value, steps: &[Step], profile: &Profile) {
+    let renames = steps.iter().flat_map(|step| match step {
+        Step::RenameFields { renames, .. } => renames.as_slice(),
+        _ => &[],
+    });
+    let always =
+        |path: &FieldPath| profile.field(path.as_str()).is_some_and(|f| f.presence() >= 1.0);
+    let new = renames.filter(|one| !one.to.as_str().contains('.') && always(&one.from));
+    let new: Vec<Value> = new.map(|one| Value::Text(one.to.as_str().to_owned())).collect();
+    let Value::Map(parts) = validator else { return };
+    let Some((_, Value::Map(schema))) = parts.iter_mut().find(|(key, _)| key == "$jsonSchema")
+    else {
+        return;
+    };
+    if new.is_empty() {
+        return;
+    }
+    let at = schema.iter().position(|(key, _)| key == "required").unwrap_or_else(|| {
+        schema.insert(schema.len().min(1), ("required".to_owned(), Value::List(Vec::new())));
+        schema.len().min(2) - 1
+    });
+    if let (_, Value::List(required)) = &mut schema[at] {
+        for name in new {
+            if !required.contains(&name) {
+                required.push(name);
+            }
+        }
+    }
 }
 
 /// What to know before running commands that set validators to `warn`, once for all of them.
@@ -414,6 +455,8 @@ fn conditions<'a>(validator: &'a Value, path: &str) -> Vec<(&'a str, &'a Value)>
 
 #[cfg(test)]
 mod tests {
+    use docward_model::mongosh;
+
     use super::{RELAXES, note};
     use crate::testing::check;
 
@@ -564,5 +607,36 @@ mod tests {
         assert!(!todo(r#", "validationAction": "warn""#).contains(told));
         let whole = body("").replace("\"required\": [\"email\"]", "\"required\": [\"amount\"]");
         assert!(!check("T002", &whole)[0].todo.contains(told));
+    }
+
+    /// The validators to set when all remedies of a body have run, as statements.
+    fn at_the_end(body: &str) -> Vec<String> {
+        let example = crate::testing::Example::new("V001", "", body);
+        let found = crate::judge(&example.evidence, &example.settings).findings;
+        super::finished(&example.evidence, &found).iter().map(mongosh::statement).collect()
+    }
+
+    #[test]
+    fn dm_11_1_a_proposed_validator_gets_the_new_names_at_the_end() {
+        let documents = "@ db_shop.t_user\nx30 {\"_id\": $i, \"userName\": \"a\", \"createTime\": 1, \"orderNo\": 1, \"last_name\": \"b\"}";
+        let set = at_the_end(documents);
+        assert_eq!(set.len(), 1, "{set:?}");
+        assert!(set[0].contains("\"lastName\"]"), "{}", set[0]);
+        assert!(set[0].contains("lastName: {bsonType: \"string\"}"), "{}", set[0]);
+        assert!(!set[0].contains("last_name"), "{}", set[0]);
+        assert!(set[0].contains("validationAction: \"warn\""), "{}", set[0]);
+        assert!(at_the_end(&documents.replace("last_name", "lastName")).is_empty());
+    }
+
+    #[test]
+    fn dm_11_1_a_validator_returns_in_the_form_of_all_remedies() {
+        let body = r#"@ db_shop.t_user
+options {"validator": {"$jsonSchema": {"required": ["last_name", "amount"], "properties": {"amount": {"bsonType": "double"}}}}, "validationLevel": "strict", "validationAction": "error"}
+x30 {"_id": $i, "userName": "a", "createTime": 1, "orderNo": 1, "last_name": "b", "amount": 19.99}"#;
+        let set = at_the_end(body);
+        assert_eq!(set.len(), 1, "{set:?}");
+        assert!(set[0].contains("required: [\"lastName\", \"amount\"]"), "{}", set[0]);
+        assert!(set[0].contains("amount: {bsonType: [\"decimal\"]}"), "{}", set[0]);
+        assert!(set[0].contains("validationAction: \"error\""), "{}", set[0]);
     }
 }
