@@ -156,8 +156,9 @@ impl<'u, 't> Scan<'u, 't> {
 
     fn creation(&mut self, call: &'u Call<'t>, at: usize, scope: ScopeId) {
         let name = call.args.iter().find_map(|arg| self.values.text(&arg.value, scope));
-        // `Model.createCollection()` takes its options from the schema.
-        if call.args.is_empty() {
+        // `Model.createCollection()` takes its options from the schema, and other libraries have collections too.
+        let of = call.receiver().filter(|_| !call.args.is_empty());
+        if !of.is_some_and(|of| self.values.is_database(of, scope, 0)) {
             return;
         }
         let (mut validator, mut special, mut partial) = (false, false, false);

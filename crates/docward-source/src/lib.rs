@@ -235,8 +235,13 @@ pub fn may_matter(text: &[u8]) -> bool {
             b"odmantic",
             // Classes that documents extend.
             b"springframework.data.annotation.Version",
-            // What PyMongo calls it and nobody else.
+            // What drivers of MongoDB call it and nobody else.
             b"insert_one(",
+            b"update_one(",
+            b".insertOne(",
+            b".updateOne(",
+            b".findOneAndUpdate(",
+            b".countDocuments(",
             // What cursors of the driver have.
             b".toArray(",
         ]

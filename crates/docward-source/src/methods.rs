@@ -19,6 +19,26 @@ const FILTERED: [&str; 15] = [
     "updateOne",
 ];
 
+/// Methods that only drivers and mappers of MongoDB have.
+const OF_MONGODB: [&str; 11] = [
+    "countDocuments",
+    "deleteMany",
+    "deleteOne",
+    "estimatedDocumentCount",
+    "findOneAndDelete",
+    "findOneAndReplace",
+    "findOneAndUpdate",
+    "insertOne",
+    "replaceOne",
+    "updateMany",
+    "updateOne",
+];
+
+/// Whether only drivers and mappers of MongoDB have a method of this name.
+pub(super) fn is_of_mongodb(method: &str) -> bool {
+    OF_MONGODB.iter().any(|name| method_is(method, name))
+}
+
 /// Whether the first argument of a method, behind a context, is a filter.
 pub(super) fn takes_filter(method: &str) -> bool {
     FILTERED.iter().any(|name| method_is(method, name))
@@ -34,7 +54,7 @@ pub(super) fn method_is(method: &str, name: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{method_is, takes_filter};
+    use super::{is_of_mongodb, method_is, takes_filter};
 
     #[test]
     fn spellings_of_all_drivers_are_one_name() {
@@ -45,5 +65,14 @@ mod tests {
         for method in ["insertOne", "insert_many", "aggregate", "findById"] {
             assert!(!takes_filter(method), "{method}");
         }
+        assert!(is_of_mongodb("update_one") && is_of_mongodb("CountDocuments"));
+        assert!(!is_of_mongodb("findOne") && !is_of_mongodb("update"));
+    }
+
+    #[test]
+    fn a_file_that_calls_methods_of_drivers_matters() {
+        assert!(crate::may_matter(b"req.app.db.users.updateOne({}, {})"));
+        assert!(crate::may_matter(b"self.c.update_one({}, {})"));
+        assert!(!crate::may_matter(b"orders.findOne(1); list.update(2)"));
     }
 }

@@ -668,7 +668,7 @@ impl<'u, 't> Scan<'u, 't> {
         is_counted
     }
 
-    /// `doc = find_one(…)`, then `replace_one(filter, doc)`.
+    /// `doc = find_one(…)`, then `replace_one(filter, doc)` or `update_one(filter, {"$set": doc})`.
     fn put_back(&mut self) {
         let mut found = Vec::new();
         self.values.unit.each(|scope, expr| {
@@ -678,7 +678,9 @@ impl<'u, 't> Scan<'u, 't> {
             let of = call.receiver();
             let is_save = method == "save"
                 && of.is_some_and(|of| self.values.target(of, scope).is_some_and(|t| !t.is_model));
-            if !matches!(method.as_str(), "replaceone" | "findoneandreplace") && !is_save {
+            let replaces = is_save || matches!(method.as_str(), "replaceone" | "findoneandreplace");
+            let sets = matches!(method.as_str(), "updateone" | "findoneandupdate");
+            if !replaces && !sets {
                 return;
             }
             let asks_for_more = call.args.iter().take(2).any(|arg| {
@@ -689,20 +691,31 @@ impl<'u, 't> Scan<'u, 't> {
                         && !fields.iter().any(|field| field.is_spread)
                 })
             });
-            let root = call.args.iter().find_map(|arg| match &arg.value.kind {
+            let whole = |value: &Expr<'t>| match &value.kind {
                 Kind::Name(name) => Some((*name).to_owned()),
                 Kind::Object(entries) => entries.iter().find_map(|entry| match &entry.key {
                     Key::Spread => entry.value.path(),
                     _ => None,
                 }),
                 _ => None,
-            });
+            };
+            let root = match sets {
+                false => call.args.iter().find_map(|arg| whole(&arg.value)),
+                true => call.positional(1).and_then(|update| match &update.kind {
+                    Kind::Object(entries) => entries
+                        .iter()
+                        .filter(|entry| entry.name() == Some("$set"))
+                        .find_map(|entry| whole(&entry.value)),
+                    _ => None,
+                }),
+            };
             if let Some(root) = root {
                 let has_session = call.args.iter().any(|arg| names_session(&arg.value));
-                found.push((scope, expr.at, root, asks_for_more, has_session));
+                let to = of.and_then(|of| self.values.target(of, scope)).map(|to| to.collection);
+                found.push((scope, expr.at, root, to, asks_for_more, has_session));
             }
         });
-        for (scope, at, root, asks_for_more, has_session) in found {
+        for (scope, at, root, to, asks_for_more, has_session) in found {
             let Some((function, _)) = self.values.unit.function(scope) else { continue };
             // Read by the same function, and not filled in by another.
             let given = self.values.given(&root, scope);
@@ -711,6 +724,10 @@ impl<'u, 't> Scan<'u, 't> {
             }
             let mut given = given.into_iter();
             if let Some(loaded) = given.find_map(|(at, value)| self.load(value, at, 0)) {
+                // A copy of it in another collection.
+                if to.as_ref().zip(loaded.0.as_ref()).is_some_and(|(to, from)| to != from) {
+                    continue;
+                }
                 let guard = match asks_for_more {
                     true => Some(WriteGuard::Version),
                     false => self.transaction_guard(&root, scope, has_session),

@@ -2,6 +2,7 @@
 
 use super::{
     ir::{Call, Expr, Kind, ScopeId},
+    methods::is_of_mongodb,
     secrets::is_address,
     values::{Values, stem},
 };
@@ -233,12 +234,14 @@ impl<'u, 't> Values<'u, 't> {
         }
     }
 
-    /// Whether a `db` in the file is likely to be a database of MongoDB: only cursors of its driver have `toArray`.
+    /// Whether a `db` in the file is a database of MongoDB: others have no such methods, and no cursors with `toArray`.
     fn has_databases(&self) -> bool {
-        let reads_cursors = || {
+        let calls_methods = || {
             let mut found = false;
             self.unit.each(|_, expr| {
-                let call = expr.call().filter(|call| call.method() == Some("toArray"));
+                let call = expr.call();
+                found |= call.and_then(Call::method).is_some_and(is_of_mongodb);
+                let call = call.filter(|call| call.method() == Some("toArray"));
                 let mut next = call.and_then(Call::receiver);
                 while let Some(before) = next.and_then(Expr::call) {
                     found |= matches!(before.method(), Some("find" | "aggregate"));
@@ -247,7 +250,7 @@ impl<'u, 't> Values<'u, 't> {
             });
             found
         };
-        self.is_mongo_file() || *self.reads_cursors.get_or_init(reads_cursors)
+        self.is_mongo_file() || *self.has_methods.get_or_init(calls_methods)
     }
 
     /// Whether the file has to do with MongoDB at all, so that a `db` is likely to be one of its.

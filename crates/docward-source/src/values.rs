@@ -82,7 +82,7 @@ pub(crate) struct Values<'u, 't> {
     /// Assignments by what is assigned to, with the scope of each.
     assigned: BTreeMap<String, Vec<(ScopeId, &'u Expr<'t>)>>,
     /// Whether the file turns cursors into arrays.
-    pub(crate) reads_cursors: OnceCell<bool>,
+    pub(crate) has_methods: OnceCell<bool>,
 }
 
 impl<'u, 't> Values<'u, 't> {
@@ -95,8 +95,8 @@ impl<'u, 't> Values<'u, 't> {
                 assigned.entry(path).or_default().push((statement.scope, value));
             }
         }
-        let reads_cursors = OnceCell::new();
-        Self { unit, known, is_shell, depth: Cell::new(0), assigned, reads_cursors }
+        let has_methods = OnceCell::new();
+        Self { unit, known, is_shell, depth: Cell::new(0), assigned, has_methods }
     }
 
     /// The function, class or module that names of a scope belong to.

@@ -45,20 +45,15 @@ declare_rule! {
 fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
     let Some(found) = &evidence.code else { return };
     for made in &found.creations {
-        if made.validator || made.special || made.is_partial {
+        if made.validator || made.special || made.is_partial || made.collection.is_empty() {
             continue;
         }
-        let name = if made.collection.is_empty() {
-            "a collection".to_owned()
-        } else {
-            format!("`{}`", made.collection)
-        };
         cx.report(
             code::draft(
                 evidence,
                 &made.place,
                 &made.collection,
-                format!("the code creates {name} without a validator"),
+                format!("the code creates `{}` without a validator", made.collection),
                 "without a validator, types and names change over time until a reader fails",
                 "set a $jsonSchema: `docward schema infer` creates one from documents, `docward schema import` from a model in code",
             )
@@ -83,7 +78,7 @@ mod tests {
         );
         assert_eq!(
             count(
-                "source a.go\npackage a\nfunc f() { db.CreateCollection(ctx, \"t_a\")\n db.CreateCollection(ctx, \"t_b\", options.CreateCollection().SetValidator(v)) }"
+                "source a.go\npackage a\nimport \"go.mongodb.org/mongo-driver/mongo\"\nfunc f() { db.CreateCollection(ctx, \"t_a\")\n db.CreateCollection(ctx, \"t_b\", options.CreateCollection().SetValidator(v)) }"
             ),
             1
         );
@@ -105,6 +100,8 @@ mod tests {
             "db.createCollection('t_a', getOptions());",
             "db.createCollection('t_a', schemas.optionsOf('t_a'));",
             "db.createCollection(nameOf('a'), optionsOf('a'));",
+            "db.createCollection(nameOf('a'));",
+            "store.createCollection('t_a');",
             "const o = require('./options'); db.createCollection('t_a', o.user);",
             "db.createCollection('t_a', {...base, capped: isCapped});",
             "db.createCollection('t_a', await load('t_a'));",
@@ -114,13 +111,12 @@ mod tests {
         for call in [
             "db.createCollection('t_a');",
             "db.createCollection('t_a', {});",
-            "db.createCollection(nameOf('a'));",
             "db.createCollection('t_a', (error) => log(error));",
         ] {
             assert_eq!(node(call), 1, "{call}");
         }
         let go = |call: &str| {
-            check("V020", &format!("source a.go\npackage a\nfunc f() {{ {call} }}")).len()
+            check("V020", &format!("source a.go\npackage a\nimport \"go.mongodb.org/mongo-driver/mongo\"\nfunc f() {{ {call} }}")).len()
         };
         assert_eq!(go("db.CreateCollection(ctx, \"t_a\", optionsFor(\"t_a\"))"), 0);
         assert_eq!(

@@ -19,7 +19,7 @@ declare_rule! {
     /// - `$set: {count: doc.count + 1}` with a `doc` that was read before,
     /// - `account.setBalance(account.getBalance().add(x))` with Spring Data,
     /// - `$set: {items: items}` with a list or map of a document that was read, of which the code changed elements,
-    /// - `replaceOne(filter, doc)` with the whole document.
+    /// - `replaceOne(filter, doc)` or `$set: doc` with the whole document.
     ///
     /// All fields that one function changes in one collection are one finding.
     ///

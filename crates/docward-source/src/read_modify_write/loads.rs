@@ -8,6 +8,7 @@ use super::{
     super::{
         Scan,
         ir::{Call, Expr, Kind, ScopeId, ScopeKind, StatementKind},
+        methods::{is_of_mongodb, method_is},
         values::Values,
     },
     lower_first,
@@ -157,30 +158,7 @@ impl<'u, 't> Scan<'u, 't> {
         }
         let given = self.values.given(root, scope);
         if given.is_empty() {
-            // `.then(user => …)`, `(err, user) => …` of a find.
-            let (id, function) = self.values.unit.function(scope)?;
-            let (_, class) = function.parameters.iter().find(|(name, _)| *name == root)?;
-            // `current_user: User = Depends(…)`, a document of Beanie that somebody loaded.
-            let class = class.rsplit('.').next().unwrap_or(class).trim();
-            if self.values.unit.language == crate::Language::Python
-                && self.values.known.models.contains_key(class)
-            {
-                return Some(Loaded(Some(self.values.known.collection_of(class))));
-            }
-            let to = function.passed_to.as_deref()?;
-            let (of, last) = to.rsplit_once('.').unwrap_or(("", to));
-            let by_find = last == "then"
-                || last == "exec"
-                || LOADS.contains(&last)
-                || (last == "flatMap" && self.follows_find(id));
-            if by_find {
-                return self.values.is_mapper_file().then_some(Loaded(None));
-            }
-            // `products.forEach((product) => …)` of a list that was loaded.
-            let is_each =
-                matches!(last, "forEach" | "map") && self.values.unit.language.is_script();
-            let lists = self.values.given(of, scope).into_iter().filter(|_| is_each);
-            return lists.into_iter().find_map(|(at, value)| self.load_list(value, at));
+            return self.loaded_for(root, scope);
         }
         // What is given to it for good, in a block around the place, makes older values forgotten:
         // `user = new User()` behind a search that found none.
@@ -194,10 +172,39 @@ impl<'u, 't> Scan<'u, 't> {
             })
             .map(|(_, value)| value.at)
             .max();
+        // A parameter that is given something else in some cases: `if (!menu) { menu = {}; }`.
+        let as_parameter = || self.loaded_for(root, scope).filter(|_| last.is_none());
         given
             .into_iter()
             .filter(|(_, value)| last.is_none_or(|last| value.at >= last))
             .find_map(|(at, value)| self.load(value, at, 0))
+            .or_else(as_parameter)
+    }
+
+    /// What a function is given as this parameter: `.then(user => …)`, `(err, user) => …` of a find.
+    fn loaded_for(&self, root: &str, scope: ScopeId) -> Option<Loaded> {
+        let (id, function) = self.values.unit.function(scope)?;
+        let (_, class) = function.parameters.iter().find(|(name, _)| *name == root)?;
+        // `current_user: User = Depends(…)`, a document of Beanie that somebody loaded.
+        let class = class.rsplit('.').next().unwrap_or(class).trim();
+        if self.values.unit.language == crate::Language::Python
+            && self.values.known.models.contains_key(class)
+        {
+            return Some(Loaded(Some(self.values.known.collection_of(class))));
+        }
+        let to = function.passed_to.as_deref()?;
+        let (of, last) = to.rsplit_once('.').unwrap_or(("", to));
+        let by_find = last == "then"
+            || last == "exec"
+            || LOADS.contains(&last)
+            || (last == "flatMap" && self.follows_find(id));
+        if by_find {
+            return self.values.is_mapper_file().then_some(Loaded(None));
+        }
+        // `products.forEach((product) => …)` of a list that was loaded.
+        let is_each = matches!(last, "forEach" | "map") && self.values.unit.language.is_script();
+        let lists = self.values.given(of, scope).into_iter().filter(|_| is_each);
+        lists.into_iter().find_map(|(at, value)| self.load_list(value, at))
     }
 
     /// Whether a function is given to what a search of a repository answers:
@@ -271,6 +278,9 @@ impl<'u, 't> Scan<'u, 't> {
             if let Some(found) = self.load(of, scope, steps + 1) {
                 return Some(found);
             }
+            if method_is(method, "findOne") && self.writes_there(of, scope) {
+                return Some(Loaded(None));
+            }
             // `Optional<Account> found = repository.findById(id)`, then `found.get()`.
             if let Kind::Name(name) = of.kind
                 && self.values.unit.language.is_jvm()
@@ -294,6 +304,20 @@ impl<'u, 't> Scan<'u, 't> {
             }
         }
         None
+    }
+
+    /// Whether the function also calls a method on this object that only collections of MongoDB have.
+    fn writes_there(&self, of: &Expr<'t>, scope: ScopeId) -> bool {
+        let Some(path) = of.path() else { return false };
+        let function = self.outer_function(scope);
+        let mut found = false;
+        self.values.unit.each(|there, expr| {
+            let Some(call) = expr.call() else { return };
+            found |= call.method().is_some_and(is_of_mongodb)
+                && call.receiver().and_then(Expr::path).as_ref() == Some(&path)
+                && self.outer_function(there) == function;
+        });
+        found
     }
 
     /// Whether a function is a static of a schema: `schema.statics.read = function () {…}`, `statics: {…}`.
