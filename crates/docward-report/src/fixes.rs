@@ -48,7 +48,8 @@ pub fn fix_script(report: &Report, validators: &[Step]) -> String {
         out.push_str(
             "//\n// Some statements first set validationAction to \"warn\", because the validator \
              requires the old form.\n\
-             // Most set the new form at their end. For the others, statements at the end of this script do.\n",
+             // Most set the new form at their end. For the others, statements at the end of this script do if\n\
+             // there are any; otherwise describe it yourself, and set validationAction to \"error\" again.\n",
         );
     }
     out.push_str(HEAD);

@@ -711,23 +711,33 @@ impl<'u, 't> Scan<'u, 't> {
             };
             if let Some(root) = root {
                 let has_session = call.args.iter().any(|arg| names_session(&arg.value));
-                let to = of.and_then(|of| self.values.target(of, scope)).map(|to| to.collection);
-                found.push((scope, expr.at, root, to, asks_for_more, has_session));
+                found.push((scope, expr.at, root, of, asks_for_more, has_session));
             }
         });
-        for (scope, at, root, to, asks_for_more, has_session) in found {
+        for (scope, at, root, of, asks_for_more, has_session) in found {
             let Some((function, _)) = self.values.unit.function(scope) else { continue };
             // Read by the same function, and not filled in by another.
             let given = self.values.given(&root, scope);
             if !given.iter().all(|(at, _)| self.values.unit.is_in(*at, function)) {
                 continue;
             }
-            let mut given = given.into_iter();
-            if let Some(loaded) = given.find_map(|(at, value)| self.load(value, at, 0)) {
-                // A copy of it in another collection.
-                if to.as_ref().zip(loaded.0.as_ref()).is_some_and(|(to, from)| to != from) {
-                    continue;
-                }
+            // What is made anew before the write was not read: `if (!doc) { doc = {…}; … }`.
+            let is_made_anew = |block: ScopeId, value: &Expr<'t>| {
+                value.end <= at
+                    && self.values.unit.is_in(scope, block)
+                    && !mentions_path(value, &root)
+            };
+            let last = given
+                .iter()
+                .filter(|(block, value)| is_made_anew(*block, value))
+                .map(|(_, value)| value.at)
+                .max();
+            let loaded = given
+                .into_iter()
+                .filter(|(_, value)| last.is_none_or(|last| value.at >= last))
+                .filter(|(block, value)| self.is_same_place(value, *block, of, scope))
+                .find_map(|(at, value)| self.load(value, at, 0));
+            if let Some(loaded) = loaded {
                 let guard = match asks_for_more {
                     true => Some(WriteGuard::Version),
                     false => self.transaction_guard(&root, scope, has_session),
@@ -735,6 +745,35 @@ impl<'u, 't> Scan<'u, 't> {
                 self.note_race((scope, at), loaded, String::new(), Change::Document, guard);
             }
         }
+    }
+
+    /// Whether a value is read from the collection that a call writes to: the same one, or the same object. Which
+    /// collection a repository of Java has, its class says.
+    fn is_same_place(
+        &self,
+        value: &'u Expr<'t>,
+        block: ScopeId,
+        of: Option<&'u Expr<'t>>,
+        scope: ScopeId,
+    ) -> bool {
+        if self.values.unit.language.is_jvm() {
+            return true;
+        }
+        let mut read = value.call();
+        while let Some(call) =
+            read.filter(|call| call.receiver().is_some_and(|of| of.call().is_some()))
+            && let Some(method) = call.method()
+            && !method.to_ascii_lowercase().starts_with("find")
+        {
+            read = call.receiver().and_then(Expr::call);
+        }
+        let (Some(from), Some(to)) = (read.and_then(Call::receiver), of) else { return false };
+        let is_same_object = from.path().is_some() && from.path() == to.path();
+        let target = |of, scope| self.values.target(of, scope);
+        is_same_object
+            || target(from, block).zip(target(to, scope)).is_some_and(|(from, to)| {
+                (from.database, from.collection) == (to.database, to.collection)
+            })
     }
 
     /// The outermost function around a scope that is no class: callbacks belong to the function that gives

@@ -35,8 +35,8 @@ struct Session {
 #[derive(Debug)]
 struct Follower {
     namespace: Namespace,
-    /// The ways in which it was read.
-    ways: Vec<Way>,
+    /// The ways in which it was read, each with the fields of the filter.
+    ways: Vec<(Way, Vec<String>)>,
     /// True if it was read several times in the same way.
     is_repeated: bool,
 }
@@ -52,19 +52,27 @@ enum Way {
     Figure,
 }
 
+/// The maximum number of documents that a parent could hold as a preview.
+const FEW: i64 = 20;
+
 impl Way {
-    fn of(shape: &QueryShape) -> Self {
+    fn of(shape: &QueryShape, command: &Value) -> Self {
+        let number = |key| command.get(key).and_then(Value::as_int);
+        let is_few = number("limit").is_some_and(|limit| (1..=FEW).contains(&limit.abs()))
+            && number("skip").is_none_or(|skip| skip == 0);
         match shape {
             shape if shape.computes => Self::Figure,
-            shape if shape.limited && !shape.sort.is_empty() => Self::Few,
+            shape if is_few && !shape.sort.is_empty() => Self::Few,
             _ => Self::Documents,
         }
     }
 }
 
 impl Follower {
+    /// Whether a few documents and a figure of the same documents were read.
     fn is_preview(&self) -> bool {
-        self.ways.contains(&Way::Few) && self.ways.contains(&Way::Figure)
+        let few = self.ways.iter().filter(|(way, _)| *way == Way::Few);
+        few.into_iter().any(|(_, by)| self.ways.contains(&(Way::Figure, by.clone())))
     }
 }
 
@@ -117,7 +125,7 @@ impl Sessions {
         }
         session.ended = ended;
         if shape.operation.is_read() {
-            self.read(name, shape);
+            self.read(name, shape, command);
         }
     }
 
@@ -157,7 +165,7 @@ impl Sessions {
         }
     }
 
-    fn read(&mut self, name: &str, shape: &QueryShape) {
+    fn read(&mut self, name: &str, shape: &QueryShape, command: &Value) {
         let Some(session) = self.open.get_mut(name) else { return };
         let namespace = &shape.namespace;
         let Some(first) = &session.first else {
@@ -175,7 +183,8 @@ impl Sessions {
         }
         let pair = self.pairs.entry(key).or_default();
         let has_room = session.then.len() < FOLLOWERS;
-        let way = Way::of(shape);
+        let by = shape.filter.iter().map(|asked| asked.path.clone()).collect();
+        let way = (Way::of(shape, command), by);
         match session.then.iter_mut().find(|then| then.namespace == *namespace) {
             Some(then) if then.ways.contains(&way) => {
                 pair.repeated += u64::from(!then.is_repeated);

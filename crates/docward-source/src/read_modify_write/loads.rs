@@ -172,13 +172,10 @@ impl<'u, 't> Scan<'u, 't> {
             })
             .map(|(_, value)| value.at)
             .max();
-        // A parameter that is given something else in some cases: `if (!menu) { menu = {}; }`.
-        let as_parameter = || self.loaded_for(root, scope).filter(|_| last.is_none());
         given
             .into_iter()
             .filter(|(_, value)| last.is_none_or(|last| value.at >= last))
             .find_map(|(at, value)| self.load(value, at, 0))
-            .or_else(as_parameter)
     }
 
     /// What a function is given as this parameter: `.then(user => …)`, `(err, user) => …` of a find.

@@ -3,7 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use docward_model::{
-    Action, Evidence, Finding, Fix, Index, IndexKey, Namespace, NewIndex, Rename, Step,
+    Action, DirectionKind, Evidence, Finding, Fix, Index, IndexKey, Namespace, NewIndex, Rename,
+    Step,
 };
 
 use crate::facts::text;
@@ -14,7 +15,9 @@ pub fn move_indexes(evidence: &Evidence, findings: &mut [Finding]) {
     let steps = || findings.iter().flat_map(|finding| finding.fix.iter().flat_map(Fix::steps));
     let dropped: BTreeSet<(Namespace, String)> = steps()
         .filter_map(|step| match step {
-            Step::DropIndex { namespace, index } => Some((namespace.clone(), index.clone())),
+            Step::DropIndex { namespace, index } | Step::HideIndex { namespace, index } => {
+                Some((namespace.clone(), index.clone()))
+            }
             _ => None,
         })
         .collect();
@@ -32,23 +35,32 @@ pub fn move_indexes(evidence: &Evidence, findings: &mut [Finding]) {
             })
             .map(|(namespace, index, keys)| {
                 let is_alone = touched.get(&(namespace.clone(), index.name.clone())) == Some(&1);
-                (namespace, index.name.clone(), index.unique, keys.filter(|_| is_alone))
+                let others = evidence.collection(&namespace).and_then(|c| c.indexes.as_ref());
+                let is_free = |keys: &Vec<IndexKey>| {
+                    let name = default_name(keys);
+                    let mut others = others.into_iter().flatten();
+                    !others.any(|other| other.keys == *keys || other.name == name)
+                };
+                let keys = keys.filter(|keys| is_alone && is_free(keys));
+                // While fields are renamed, documents would have equal keys.
+                let blocks = index.unique && !index.sparse;
+                (namespace, index.name.clone(), blocks, keys)
             })
             .collect();
         let Some(Fix { action: Action::Plan(steps), .. }) = &mut finding.fix else { continue };
         let (mut moved, mut left) = (Vec::new(), Vec::new());
         for (namespace, name, unique, keys) in indexes {
-            let Some(keys) = keys else {
-                left.push(name);
-                continue;
-            };
-            let index = NewIndex { keys, unique, ..NewIndex::default() };
-            let create = Step::CreateIndex { namespace: namespace.clone(), index };
-            // Before the fields have their new names, all documents have the same key.
-            let at = if unique { steps.len() } else { 0 };
-            steps.insert(at, create);
-            steps.push(Step::DropIndex { namespace, index: name.clone() });
-            moved.push(name);
+            let drop = Step::DropIndex { namespace: namespace.clone(), index: name.clone() };
+            let index = keys.map(|keys| NewIndex { keys, unique, ..NewIndex::default() });
+            let create = index.map(|index| Step::CreateIndex { namespace, index });
+            if create.is_some() { &mut moved } else { &mut left }.push(name);
+            if unique {
+                steps.insert(0, drop);
+                steps.extend(create);
+            } else if let Some(create) = create {
+                steps.insert(0, create);
+                steps.push(drop);
+            }
         }
         for (names, does) in [(moved, "the command also moves"), (left, "afterwards create anew")] {
             if !names.is_empty() {
@@ -101,6 +113,13 @@ fn renamed<'e>(
     found
 }
 
+/// The name that the server gives an index.
+fn default_name(keys: &[IndexKey]) -> String {
+    let direction = |key: &IndexKey| if key.kind == DirectionKind::Descending { "-1" } else { "1" };
+    let parts = keys.iter().map(|key| format!("{}_{}", key.path, direction(key)));
+    parts.collect::<Vec<_>>().join("_")
+}
+
 /// A key under the new name of its field. Inner fields are renamed before the objects around them.
 fn new_key(key: &IndexKey, renames: &[&Rename]) -> IndexKey {
     let mut path = key.path.clone();
@@ -142,8 +161,9 @@ mod tests {
     #[test]
     fn dm_04_1_a_unique_index_follows_the_rename() {
         let (command, _) = told(r#"{"key": {"last_name": 1}, "name": "n", "unique": true}"#);
+        let (drop, rename) = (command.find("dropIndex").unwrap(), command.find("$rename").unwrap());
         let create = command.find("createIndex").expect("an index");
-        assert!(create > command.find("$rename").unwrap(), "{command}");
+        assert!(drop < rename && rename < create, "{command}");
         assert!(command.contains("{unique: true}"), "{command}");
     }
 

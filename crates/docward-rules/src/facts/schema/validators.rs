@@ -6,9 +6,9 @@
 use std::collections::BTreeSet;
 
 use docward_model::{
-    Action, BsonType, Collection, CollectionOptions, Evidence, FieldChange, FieldPath, Finding,
-    Fix, Namespace, Profile, Rename, Step, Subject, ValidationAction, ValidationLevel, Value,
-    mongosh,
+    Action, BsonType, Collection, CollectionOptions, Evidence, Field, FieldChange, FieldPath,
+    Finding, Fix, Namespace, Profile, Rename, Step, Subject, TextClass, ValidationAction,
+    ValidationLevel, Value, mongosh,
 };
 
 use crate::facts::{
@@ -39,7 +39,8 @@ pub fn make_way(evidence: &Evidence, finding: &mut Finding, is_only: &dyn Fn(&Na
     if is_in_the_way(validator, steps) || refuses_moved(validator, steps, collection) {
         let relax = Step::RelaxValidator { namespace: namespace.clone() };
         let told = mongosh::statement(&relax);
-        let renewed = renewed(validator, steps).filter(|_| is_only(namespace));
+        let renewed =
+            renewed(validator, steps, collection.profile.as_ref()).filter(|_| is_only(namespace));
         let renewed = renewed.map(|validator| Step::SetValidator {
             namespace: namespace.clone(),
             validator,
@@ -76,8 +77,7 @@ pub fn make_way(evidence: &Evidence, finding: &mut Finding, is_only: &dyn Fn(&Na
 /// one to change a collection sets the new form itself.
 pub fn finished(evidence: &Evidence, findings: &[Finding]) -> Vec<Step> {
     let steps = |finding: &Finding| finding.fix.iter().flat_map(Fix::steps).cloned().collect();
-    let mut plans: Vec<Vec<Step>> = findings.iter().map(steps).collect();
-    plans.retain(|plan| plan.iter().all(Step::is_complete));
+    let plans: Vec<Vec<Step>> = findings.iter().map(steps).collect();
     let changed: BTreeSet<&Namespace> = plans
         .iter()
         .flatten()
@@ -93,7 +93,12 @@ fn finished_at(evidence: &Evidence, plans: &[Vec<Step>], namespace: &Namespace) 
     let is_set_anew = |plan: &Vec<Step>| {
         plan.iter().any(|step| sets(&step)) && plan.iter().any(Step::updates_documents)
     };
-    if plans.iter().any(is_set_anew) {
+    // What people decide in a remedy, Docward does not know.
+    let is_open = |plan: &Vec<Step>| {
+        plan.iter().any(|step| here(&step) && step.updates_documents())
+            && !plan.iter().all(Step::is_complete)
+    };
+    if plans.iter().any(|plan| is_set_anew(plan) || is_open(plan)) {
         return None;
     }
     let proposed = plans.iter().flatten().rfind(sets);
@@ -111,11 +116,17 @@ fn finished_at(evidence: &Evidence, plans: &[Vec<Step>], namespace: &Namespace) 
         Step::RenameCollection { to, .. } => Some(Namespace::new(&namespace.database, to)),
         _ => None,
     });
-    let mut new = renewed(validator, &changes)?;
+    let profile = evidence.collection(namespace).and_then(|c| c.profile.as_ref());
+    let mut new = renewed(validator, &changes, profile)?;
     if new == *validator {
         return None;
     }
-    if is_proposed && let Some(profile) = evidence.collection(namespace)?.profile.as_ref() {
+    let stricter = plans.iter().flatten().filter(here).rev().find_map(|step| match step {
+        Step::SetValidation { level, action, .. } => Some((*level, *action)),
+        _ => None,
+    });
+    let (level, action) = stricter.unwrap_or((level, action));
+    if let (true, Some(profile)) = (is_proposed, profile) {
         require_renamed(&mut new, &changes, profile);
     }
     let namespace = renamed.unwrap_or_else(|| namespace.clone());
@@ -162,7 +173,7 @@ pub fn note(findings: &[Finding]) -> Option<String> {
     let count = relaxing.count() as u64;
     (count > 0).then(|| {
         format!(
-            "{} on {} {} the validator to `warn` first, because it requires the present form. A command that does not set the new form at its end leaves that to the last statements of the script that `--emit-fixes` writes",
+            "{} on {} {} the validator to `warn` first, because it requires the present form. A command that does not set the new form at its end leaves that to the end of the script that `--emit-fixes` writes, or to you",
             text::plural(count, "proposed command"),
             text::list(&namespaces.into_iter().collect::<Vec<_>>(), 3),
             text::form(count, "sets", "set"),
@@ -221,15 +232,22 @@ fn is_in_the_way(validator: &Value, steps: &[Step]) -> bool {
                 _ => true,
             }
         })
-    })
+    }) || has_hidden_conditions(validator, &changes)
+}
+
+/// Whether branches and expressions of a validator name fields that change.
+fn has_hidden_conditions(validator: &Value, changes: &[FieldChange]) -> bool {
+    let hidden = validator
+        .entries()
+        .iter()
+        .filter(|(key, _)| matches!(key.as_str(), "$or" | "$nor" | "$expr") || key.contains('.'));
+    has_conditions(&Value::Map(hidden.cloned().collect()), changes)
 }
 
 /// The validator after the steps; `None` where it says more of the changed fields than a schema without branches does.
-fn renewed(validator: &Value, steps: &[Step]) -> Option<Value> {
+fn renewed(validator: &Value, steps: &[Step], profile: Option<&Profile>) -> Option<Value> {
     let changes: Vec<FieldChange> = steps.iter().flat_map(Step::changes).collect();
-    let has_conditions =
-        changes.iter().any(|change| !conditions(validator, change.path.as_str()).is_empty());
-    if has_conditions
+    if has_conditions(validator, &changes)
         || changes.is_empty()
         || steps.iter().any(|s| matches!(s, Step::SetKind { .. }))
     {
@@ -242,12 +260,16 @@ fn renewed(validator: &Value, steps: &[Step]) -> Option<Value> {
     });
     let root = validator.entries().iter().find(|(key, _)| key == "$jsonSchema");
     let root = root.map_or(&Value::Null, |(_, schema)| schema);
-    let new_form = NewForm { root, changes, renames: renames.collect() };
+    let new_form = NewForm { root, changes, renames: renames.collect(), profile };
     let parts = validator.entries().iter().map(|(key, value)| {
         let value = match key.as_str() {
             "$jsonSchema" => new_form.of(value, "")?,
             "$and" => Value::List(
-                value.items().iter().map(|part| renewed(part, steps)).collect::<Option<_>>()?,
+                value
+                    .items()
+                    .iter()
+                    .map(|part| renewed(part, steps, profile))
+                    .collect::<Option<_>>()?,
             ),
             _ => value.clone(),
         };
@@ -262,6 +284,7 @@ struct NewForm<'a> {
     root: &'a Value,
     changes: Vec<FieldChange>,
     renames: Vec<&'a Rename>,
+    profile: Option<&'a Profile>,
 }
 
 impl NewForm<'_> {
@@ -294,12 +317,15 @@ impl NewForm<'_> {
     /// Whether documents may lack the field afterwards.
     fn removes(&self, path: &str) -> bool {
         let is_renamed = self.renames.iter().any(|one| one.from.as_str() == path);
-        !is_renamed && self.changes.iter().any(|one| one.removes && one.path.as_str() == path)
+        // The new name takes the place of the old one; a conversion may remove values all the same.
+        self.changes.iter().any(|one| {
+            one.removes && one.path.as_str() == path && (!is_renamed || !one.kinds.is_empty())
+        })
     }
 
     fn of(&self, node: &Value, path: &str) -> Option<Value> {
-        let change = self.changes.iter().find(|one| one.path.as_str() == path);
-        let change = change.filter(|change| !change.kinds.is_empty());
+        let mut converted = self.changes.iter().filter(|change| !change.kinds.is_empty());
+        let change = converted.find(|one| one.path.as_str() == path);
         let is_new_array = change.is_some_and(|change| change.kinds == [BsonType::Array]);
         let mut entries = Vec::new();
         for (key, value) in node.entries() {
@@ -307,6 +333,13 @@ impl NewForm<'_> {
                 "bsonType" | "type" | "enum" | "minimum" | "maximum" | "exclusiveMinimum"
                 | "exclusiveMaximum" | "pattern" | "minLength" | "maxLength"
                     if change.is_some() =>
+                {
+                    continue;
+                }
+                // What V001 says of a field until it is converted.
+                "description"
+                    if change.is_some()
+                        && value.as_text().is_some_and(|text| text.starts_with("Target type:")) =>
                 {
                     continue;
                 }
@@ -354,13 +387,41 @@ impl NewForm<'_> {
             entries.push((key.clone(), value));
         }
         if let Some(change) = change {
-            let null = change.to_null.then_some(BsonType::Null);
-            let kinds = change.kinds.iter().copied().chain(null);
-            let kinds = kinds.map(|kind| Value::Text(kind.name().to_owned())).collect();
-            entries.insert(0, ("bsonType".to_owned(), Value::List(kinds)));
+            let mut kinds = change.kinds.clone();
+            let had = schema::admitted_types(node).unwrap_or_default();
+            let field = self.profile.and_then(|profile| profile.field(path));
+            let stays = |kind: &BsonType| match kind {
+                BsonType::Null => true,
+                kind => field.is_some_and(|field| !becomes(field, *kind, &change.kinds)),
+            };
+            kinds.extend(had.into_iter().filter(stays));
+            kinds.extend(change.to_null.then_some(BsonType::Null));
+            kinds.dedup();
+            let mut all: Vec<Value> = Vec::new();
+            for name in kinds.into_iter().map(|kind| Value::Text(kind.name().to_owned())) {
+                if !all.contains(&name) {
+                    all.push(name);
+                }
+            }
+            entries.insert(0, ("bsonType".to_owned(), Value::List(all)));
         }
         Some(Value::Map(entries))
     }
+}
+
+/// Whether a conversion reaches all values of a type: strings may have no number or date in them.
+fn becomes(field: &Field, from: BsonType, to: &[BsonType]) -> bool {
+    if from != BsonType::String || to.contains(&BsonType::String) {
+        return true;
+    }
+    let Some(text) = &field.text else { return false };
+    let is_date = to == [BsonType::Date];
+    let fits = |class: TextClass| match class {
+        TextClass::Empty => true,
+        class if is_date => class.is_date(),
+        class => matches!(class, TextClass::Integer | TextClass::Decimal | TextClass::LeadingZero),
+    };
+    to == [BsonType::Bool] || text.count(fits) == text.total()
 }
 
 /// What a schema says of the field at a path.
@@ -431,6 +492,28 @@ fn refuses_moved(validator: &Value, steps: &[Step], collection: &Collection) -> 
             }
         })
     })
+}
+
+/// Whether the query operators of a validator ask anything of fields that change, or of fields around or inside them.
+fn has_conditions(validator: &Value, changes: &[FieldChange]) -> bool {
+    let root = |path: &str| path.split(['.', '[']).next().unwrap_or(path).to_owned();
+    let roots: BTreeSet<String> = changes.iter().map(|change| root(change.path.as_str())).collect();
+    let parts = validator.entries().iter().filter(|(key, _)| key != "$jsonSchema" && key != "$and");
+    parts.into_iter().any(|(key, value)| roots.contains(&root(key)) || names_root(value, &roots))
+}
+
+/// Whether an expression or condition names one of these fields.
+fn names_root(value: &Value, roots: &BTreeSet<String>) -> bool {
+    let is_root =
+        |text: &str| roots.contains(text.trim_start_matches('$').split('.').next().unwrap_or(text));
+    match value {
+        Value::Text(text) => text.starts_with('$') && is_root(text),
+        Value::List(items) => items.iter().any(|item| names_root(item, roots)),
+        Value::Map(entries) => {
+            entries.iter().any(|(key, value)| is_root(key) || names_root(value, roots))
+        }
+        _ => false,
+    }
 }
 
 /// What the query operators of a validator ask of a place in every document, as (operator, value); a
@@ -638,5 +721,40 @@ x30 {"_id": $i, "userName": "a", "createTime": 1, "orderNo": 1, "last_name": "b"
         assert!(set[0].contains("required: [\"lastName\", \"amount\"]"), "{}", set[0]);
         assert!(set[0].contains("amount: {bsonType: [\"decimal\"]}"), "{}", set[0]);
         assert!(set[0].contains("validationAction: \"error\""), "{}", set[0]);
+    }
+
+    #[test]
+    fn dm_11_1_the_new_form_admits_what_stays() {
+        let with = |schema: &str, values: &str| {
+            at_the_end(&format!(
+                r#"@ db_shop.t_user
+options {{"validator": {schema}, "validationLevel": "strict", "validationAction": "error"}}
+x20 {{"_id": $i, "userName": "a", "createTime": 1, "orderNo": 1, "last_name": "b", "amount": 19.99}}
+{values}"#
+            ))
+        };
+        let schema = r#"{"$jsonSchema": {"required": ["last_name"], "properties": {"amount": {"bsonType": ["double", "null", "string"]}}}}"#;
+        let set = with(
+            schema,
+            "x5 {\"_id\": \"n$i\", \"userName\": \"a\", \"last_name\": \"b\", \"amount\": null}\nx2 {\"_id\": \"s$i\", \"userName\": \"a\", \"last_name\": \"b\", \"amount\": \"n/a\"}",
+        );
+        assert_eq!(set.len(), 1, "{set:?}");
+        assert!(set[0].contains("\"null\"") && set[0].contains("\"string\""), "{}", set[0]);
+        // A condition beside the schema names the old field: only people know its new form.
+        let both = schema.replacen('{', r#"{"$expr": {"$gt": ["$last_name", ""]}, "#, 1);
+        assert_eq!(with(&both, ""), [""; 0]);
+        let beside =
+            schema.replacen('{', r#"{"$or": [{"age": {"$gt": 1}}, {"legacy": true}], "#, 1);
+        assert_eq!(with(&beside, "").len(), 1);
+    }
+
+    #[test]
+    fn dm_11_1_a_converted_and_renamed_field_has_its_new_type() {
+        let body = r#"@ db_shop.t_user
+options {"validator": {"$jsonSchema": {"required": ["created_at"], "properties": {"created_at": {"bsonType": "long"}}}}, "validationLevel": "strict", "validationAction": "error"}
+x30 {"_id": $i, "userName": "a", "payTime": 1, "orderNo": 1, "created_at": NumberLong(1710498600000)}"#;
+        let set = at_the_end(body);
+        assert_eq!(set.len(), 1, "{set:?}");
+        assert!(set[0].contains("createdAt: {bsonType: [\"date\"]}"), "{}", set[0]);
     }
 }
