@@ -93,14 +93,17 @@ fn finished_at(evidence: &Evidence, plans: &[Vec<Step>], namespace: &Namespace) 
     let is_set_anew = |plan: &Vec<Step>| {
         plan.iter().any(|step| sets(&step)) && plan.iter().any(Step::updates_documents)
     };
-    // What people decide in a remedy, Docward does not know.
-    let is_open = |plan: &Vec<Step>| {
-        plan.iter().any(|step| here(&step) && step.updates_documents())
-            && !plan.iter().all(Step::is_complete)
-    };
-    if plans.iter().any(|plan| is_set_anew(plan) || is_open(plan)) {
+    if plans.iter().any(is_set_anew) {
         return None;
     }
+    // What people decide in a remedy, Docward does not know.
+    let (complete, incomplete): (Vec<_>, Vec<_>) =
+        plans.iter().partition(|plan| plan.iter().all(Step::is_complete));
+    let mut open = incomplete.into_iter().flatten().filter(here);
+    if open.clone().any(|step| !step.adds().is_empty()) {
+        return None;
+    }
+    let open: Vec<FieldChange> = open.by_ref().flat_map(Step::changes).collect();
     let proposed = plans.iter().flatten().rfind(sets);
     let is_proposed = proposed.is_some();
     let (validator, level, action) = match proposed {
@@ -110,14 +113,14 @@ fn finished_at(evidence: &Evidence, plans: &[Vec<Step>], namespace: &Namespace) 
             (options.validator.as_ref()?, options.validation_level, options.validation_action)
         }
     };
-    let changes: Vec<Step> =
-        plans.iter().flatten().filter(here).filter(|s| s.updates_documents()).cloned().collect();
+    let steps = complete.into_iter().flatten().filter(here);
+    let changes: Vec<Step> = steps.filter(|step| step.updates_documents()).cloned().collect();
     let renamed = plans.iter().flatten().filter(here).find_map(|step| match step {
         Step::RenameCollection { to, .. } => Some(Namespace::new(&namespace.database, to)),
         _ => None,
     });
     let profile = evidence.collection(namespace).and_then(|c| c.profile.as_ref());
-    let mut new = renewed(validator, &changes, profile)?;
+    let mut new = renewed_with(validator, &changes, &open, profile)?;
     if new == *validator {
         return None;
     }
@@ -246,10 +249,21 @@ fn has_hidden_conditions(validator: &Value, changes: &[FieldChange]) -> bool {
 
 /// The validator after the steps; `None` where it says more of the changed fields than a schema without branches does.
 fn renewed(validator: &Value, steps: &[Step], profile: Option<&Profile>) -> Option<Value> {
+    renewed_with(validator, steps, &[], profile)
+}
+
+/// The validator after the steps, with nothing said of the values of fields that other steps may change.
+fn renewed_with(
+    validator: &Value,
+    steps: &[Step],
+    open: &[FieldChange],
+    profile: Option<&Profile>,
+) -> Option<Value> {
     let changes: Vec<FieldChange> = steps.iter().flat_map(Step::changes).collect();
     if has_conditions(validator, &changes)
         || changes.is_empty()
         || steps.iter().any(|s| matches!(s, Step::SetKind { .. }))
+        || has_conditions(validator, open)
     {
         return None;
     }
@@ -260,7 +274,7 @@ fn renewed(validator: &Value, steps: &[Step], profile: Option<&Profile>) -> Opti
     });
     let root = validator.entries().iter().find(|(key, _)| key == "$jsonSchema");
     let root = root.map_or(&Value::Null, |(_, schema)| schema);
-    let new_form = NewForm { root, changes, renames: renames.collect(), profile };
+    let new_form = NewForm { root, changes, open, renames: renames.collect(), profile };
     let parts = validator.entries().iter().map(|(key, value)| {
         let value = match key.as_str() {
             "$jsonSchema" => new_form.of(value, "")?,
@@ -268,7 +282,7 @@ fn renewed(validator: &Value, steps: &[Step], profile: Option<&Profile>) -> Opti
                 value
                     .items()
                     .iter()
-                    .map(|part| renewed(part, steps, profile))
+                    .map(|part| renewed_with(part, steps, open, profile))
                     .collect::<Option<_>>()?,
             ),
             _ => value.clone(),
@@ -283,6 +297,8 @@ struct NewForm<'a> {
     /// The schema of whole documents.
     root: &'a Value,
     changes: Vec<FieldChange>,
+    /// What people may change beside it.
+    open: &'a [FieldChange],
     renames: Vec<&'a Rename>,
     profile: Option<&'a Profile>,
 }
@@ -320,19 +336,20 @@ impl NewForm<'_> {
         // The new name takes the place of the old one; a conversion may remove values all the same.
         self.changes.iter().any(|one| {
             one.removes && one.path.as_str() == path && (!is_renamed || !one.kinds.is_empty())
-        })
+        }) || self.open.iter().any(|one| one.removes && one.path.as_str() == path)
     }
 
     fn of(&self, node: &Value, path: &str) -> Option<Value> {
         let mut converted = self.changes.iter().filter(|change| !change.kinds.is_empty());
         let change = converted.find(|one| one.path.as_str() == path);
+        let is_open = self.open.iter().any(|one| one.path.as_str() == path);
         let is_new_array = change.is_some_and(|change| change.kinds == [BsonType::Array]);
         let mut entries = Vec::new();
         for (key, value) in node.entries() {
             let value = match key.as_str() {
                 "bsonType" | "type" | "enum" | "minimum" | "maximum" | "exclusiveMinimum"
                 | "exclusiveMaximum" | "pattern" | "minLength" | "maxLength"
-                    if change.is_some() =>
+                    if change.is_some() || is_open =>
                 {
                     continue;
                 }
@@ -386,7 +403,7 @@ impl NewForm<'_> {
             };
             entries.push((key.clone(), value));
         }
-        if let Some(change) = change {
+        if let (Some(change), false) = (change, is_open) {
             let mut kinds = change.kinds.clone();
             let had = schema::admitted_types(node).unwrap_or_default();
             let field = self.profile.and_then(|profile| profile.field(path));
