@@ -406,10 +406,13 @@ impl NewForm<'_> {
         if let (Some(change), false) = (change, is_open) {
             let mut kinds = change.kinds.clone();
             let had = schema::admitted_types(node).unwrap_or_default();
-            let field = self.profile.and_then(|profile| profile.field(path));
+            // Of documents that were not read, nothing says that all their strings become what they should.
+            let whole = self.profile.filter(|profile| profile.documents >= profile.total);
+            let field = whole.and_then(|profile| profile.field(path));
             let stays = |kind: &BsonType| match kind {
                 BsonType::Null => true,
-                kind => field.is_some_and(|field| !becomes(field, *kind, &change.kinds)),
+                BsonType::String => field.is_none_or(|field| !becomes(field, &change.kinds)),
+                _ => false,
             };
             kinds.extend(had.into_iter().filter(stays));
             kinds.extend(change.to_null.then_some(BsonType::Null));
@@ -426,9 +429,9 @@ impl NewForm<'_> {
     }
 }
 
-/// Whether a conversion reaches all values of a type: strings may have no number or date in them.
-fn becomes(field: &Field, from: BsonType, to: &[BsonType]) -> bool {
-    if from != BsonType::String || to.contains(&BsonType::String) {
+/// Whether a conversion reaches all strings of a field: some may have no number or date in them.
+fn becomes(field: &Field, to: &[BsonType]) -> bool {
+    if to.contains(&BsonType::String) {
         return true;
     }
     let Some(text) = &field.text else { return false };
