@@ -42,8 +42,8 @@ pub fn declarations(file: &str, text: &str, kind: FileKind) -> Known {
     out
 }
 
-/// What the functions of a file do for their callers, with the models of all files known: create clients, add to
-/// arrays, load documents, send queries.
+/// Functions of a file that create clients, add to arrays, load documents or send queries. `known` has the models of
+/// all files.
 pub fn functions(file: &str, text: &str, kind: FileKind, known: &Known) -> Known {
     let Some((source, language)) = parsed(text, kind) else { return Known::default() };
     let unit = lower::lower(&source, language);
@@ -82,7 +82,7 @@ pub fn functions(file: &str, text: &str, kind: FileKind, known: &Known) -> Known
     found
 }
 
-/// Both for files in memory.
+/// The declarations and functions of files in memory.
 pub fn survey(files: &[(&str, FileKind, &str)]) -> Known {
     let mut known = Known::default();
     for (file, kind, text) in files {

@@ -64,7 +64,7 @@ impl<'u, 't> Scan<'u, 't> {
             if !given.iter().all(|(at, _)| self.values.unit.is_in(*at, function)) {
                 continue;
             }
-            // What is made anew before the write was not read: `if (!doc) { doc = {…}; … }`.
+            // A new document in the same variable was not read: `if (!doc) { doc = {…}; … }`.
             let is_made_anew = |block: ScopeId, value: &Expr<'t>| {
                 value.end <= at
                     && self.values.unit.is_in(scope, block)

@@ -1,4 +1,4 @@
-//! What a deployment consists of: its servers, accounts and network, and the programs that use it.
+//! Facts about a deployment: servers, accounts, network, and clients.
 
 pub mod accounts;
 pub mod addresses;

@@ -1,4 +1,4 @@
-//! What grows, how fast, and which patterns bound it.
+//! Facts about growth: arrays, time series, forecasts, and patterns that limit growth.
 
 pub mod arrays;
 pub mod forecast;

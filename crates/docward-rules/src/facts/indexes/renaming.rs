@@ -9,8 +9,8 @@ use docward_model::{
 
 use crate::facts::text;
 
-/// Moves indexes to the new names of their fields, in the remedies that rename them. What a remedy cannot do is left to
-/// people: indexes with special options, and those of which several remedies rename fields.
+/// Adds steps to remedies that rename fields, so that the indexes use the new names. Indexes with special options, and
+/// indexes with fields in several remedies, are only mentioned in the advice.
 pub fn move_indexes(evidence: &Evidence, findings: &mut [Finding]) {
     let steps = || findings.iter().flat_map(|finding| finding.fix.iter().flat_map(Fix::steps));
     let dropped: BTreeSet<(Namespace, String)> = steps()
@@ -42,7 +42,7 @@ pub fn move_indexes(evidence: &Evidence, findings: &mut [Finding]) {
                     !others.any(|other| other.keys == *keys || other.name == name)
                 };
                 let keys = keys.filter(|keys| is_alone && is_free(keys));
-                // While fields are renamed, documents would have equal keys.
+                // During the rename, several documents lack the old name, and the index would refuse them.
                 let blocks = index.unique && !index.sparse;
                 (namespace, index.name.clone(), blocks, keys)
             })
@@ -77,7 +77,7 @@ pub fn move_indexes(evidence: &Evidence, findings: &mut [Finding]) {
     }
 }
 
-/// The indexes on fields that a finding renames, each with its keys under the new names if those say all of it.
+/// The indexes on fields that a finding renames. The keys are `None` if the index also has other options.
 fn renamed<'e>(
     evidence: &'e Evidence,
     finding: &Finding,

@@ -700,7 +700,7 @@ pub fn propose(profile: &Profile, required_share: f64, targets: &Targets) -> Pro
     Proposal { schema: Value::Map(schema), required, typed, refused, converted }
 }
 
-/// What the strings of a field have in common: a format, or at least that none is empty.
+/// The pattern of a text field, or a minimum length if the field has a form without a pattern.
 fn form(field: &Field, text: &TextProfile) -> Option<(String, Value)> {
     if let Some(format) = formats::format_of(text) {
         return Some(("pattern".to_owned(), Value::Text(format.pattern.to_owned())));

@@ -73,8 +73,7 @@ pub fn make_way(evidence: &Evidence, finding: &mut Finding, is_only: &dyn Fn(&Na
     }
 }
 
-/// The validators of collections in the form that documents have when all remedies have run. A remedy that is the only
-/// one to change a collection sets the new form itself.
+/// The validators to set after all remedies ran. If only one remedy changes a collection, it sets the validator itself.
 pub fn finished(evidence: &Evidence, findings: &[Finding]) -> Vec<Step> {
     let steps = |finding: &Finding| finding.fix.iter().flat_map(Fix::steps).cloned().collect();
     let plans: Vec<Vec<Step>> = findings.iter().map(steps).collect();
@@ -96,7 +95,7 @@ fn finished_at(evidence: &Evidence, plans: &[Vec<Step>], namespace: &Namespace) 
     if plans.iter().any(is_set_anew) {
         return None;
     }
-    // What people decide in a remedy, Docward does not know.
+    // Docward does not know the result of remedies that need a decision of the user.
     let (complete, incomplete): (Vec<_>, Vec<_>) =
         plans.iter().partition(|plan| plan.iter().all(Step::is_complete));
     let mut open = incomplete.into_iter().flatten().filter(here);
@@ -136,8 +135,8 @@ fn finished_at(evidence: &Evidence, plans: &[Vec<Step>], namespace: &Namespace) 
     Some(Step::SetValidator { namespace, validator: new, level, action })
 }
 
-/// Requires the new names of fields that all documents have. A proposed validator does not, because it also holds
-/// before the fields are renamed.
+/// Requires the new names of fields that all documents have. The validator that V001 proposes does not require them,
+/// because it must also accept the old names.
 fn require_renamed(validator: &mut Value, steps: &[Step], profile: &Profile) {
     let renames = steps.iter().flat_map(|step| match step {
         Step::RenameFields { renames, .. } => renames.as_slice(),
@@ -238,7 +237,7 @@ fn is_in_the_way(validator: &Value, steps: &[Step]) -> bool {
     }) || has_hidden_conditions(validator, &changes)
 }
 
-/// Whether branches and expressions of a validator name fields that change.
+/// Whether `$or`, `$nor`, `$expr` or conditions on nested fields mention fields that change.
 fn has_hidden_conditions(validator: &Value, changes: &[FieldChange]) -> bool {
     let hidden = validator
         .entries()
@@ -252,7 +251,7 @@ fn renewed(validator: &Value, steps: &[Step], profile: Option<&Profile>) -> Opti
     renewed_with(validator, steps, &[], profile)
 }
 
-/// The validator after the steps, with nothing said of the values of fields that other steps may change.
+/// The validator after the steps. It does not restrict the values of the fields in `open`.
 fn renewed_with(
     validator: &Value,
     steps: &[Step],
@@ -297,7 +296,7 @@ struct NewForm<'a> {
     /// The schema of whole documents.
     root: &'a Value,
     changes: Vec<FieldChange>,
-    /// What people may change beside it.
+    /// Changes that the user may or may not make.
     open: &'a [FieldChange],
     renames: Vec<&'a Rename>,
     profile: Option<&'a Profile>,
@@ -315,7 +314,7 @@ impl NewForm<'_> {
         stays.then(|| rename.to.leaf().to_owned())
     }
 
-    /// The fields that the object at `path` gets from other objects, with what the schema says of them.
+    /// The fields that move into the object at `path`, with their schemas.
     fn lifted(&self, path: &str) -> impl Iterator<Item = (String, Option<Value>)> {
         let parent = |path: &FieldPath| {
             path.as_str().rsplit_once('.').map_or(String::new(), |(parent, _)| parent.to_owned())
@@ -333,7 +332,7 @@ impl NewForm<'_> {
     /// Whether documents may lack the field afterwards.
     fn removes(&self, path: &str) -> bool {
         let is_renamed = self.renames.iter().any(|one| one.from.as_str() == path);
-        // The new name takes the place of the old one; a conversion may remove values all the same.
+        // A rename removes nothing, but a conversion of the same field may.
         self.changes.iter().any(|one| {
             one.removes && one.path.as_str() == path && (!is_renamed || !one.kinds.is_empty())
         }) || self.open.iter().any(|one| one.removes && one.path.as_str() == path)
@@ -353,7 +352,7 @@ impl NewForm<'_> {
                 {
                     continue;
                 }
-                // What V001 says of a field until it is converted.
+                // V001 writes this description for a field that is not converted yet.
                 "description"
                     if change.is_some()
                         && value.as_text().is_some_and(|text| text.starts_with("Target type:")) =>
@@ -406,7 +405,7 @@ impl NewForm<'_> {
         if let (Some(change), false) = (change, is_open) {
             let mut kinds = change.kinds.clone();
             let had = schema::admitted_types(node).unwrap_or_default();
-            // Of documents that were not read, nothing says that all their strings become what they should.
+            // Documents that were not read may have strings that cannot be converted.
             let whole = self.profile.filter(|profile| profile.documents >= profile.total);
             let field = whole.and_then(|profile| profile.field(path));
             let stays = |kind: &BsonType| match kind {
@@ -429,7 +428,7 @@ impl NewForm<'_> {
     }
 }
 
-/// Whether a conversion reaches all strings of a field: some may have no number or date in them.
+/// Whether all strings of a field can be converted to these types.
 fn becomes(field: &Field, to: &[BsonType]) -> bool {
     if to.contains(&BsonType::String) {
         return true;
@@ -444,7 +443,7 @@ fn becomes(field: &Field, to: &[BsonType]) -> bool {
     to == [BsonType::Bool] || text.count(fits) == text.total()
 }
 
-/// What a schema says of the field at a path.
+/// The schema of the field at a path.
 fn described<'v>(schema: &'v Value, path: &str) -> Option<&'v Value> {
     let entry = |of: &'v Value, key: &str| {
         of.entries().iter().find(|(name, _)| name == key).map(|(_, value)| value)
@@ -460,7 +459,7 @@ fn described<'v>(schema: &'v Value, path: &str) -> Option<&'v Value> {
     Some(at)
 }
 
-/// A schema for the values of two fields that become one: the types of both.
+/// The schema of a field that replaces two fields: it admits the types of both.
 fn either(one: &Value, other: &Value) -> Value {
     let kinds = |schema: &Value| -> Option<Vec<Value>> {
         let (_, kinds) = schema.entries().iter().find(|(key, _)| key == "bsonType")?;
@@ -514,7 +513,7 @@ fn refuses_moved(validator: &Value, steps: &[Step], collection: &Collection) -> 
     })
 }
 
-/// Whether the query operators of a validator ask anything of fields that change, or of fields around or inside them.
+/// Whether the query operators of a validator mention fields that change, or fields around or inside them.
 fn has_conditions(validator: &Value, changes: &[FieldChange]) -> bool {
     let root = |path: &str| path.split(['.', '[']).next().unwrap_or(path).to_owned();
     let roots: BTreeSet<String> = changes.iter().map(|change| root(change.path.as_str())).collect();

@@ -1,4 +1,4 @@
-//! What the values of a field are: their types, their order, their meaning.
+//! Facts about the values of fields: types, order, meaning, sizes.
 
 pub mod amounts;
 pub mod blobs;
