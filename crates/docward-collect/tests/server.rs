@@ -81,7 +81,7 @@ fn sizes_of_server(servers: &Servers, database: &str, collection: &str) -> Vec<u
 
 #[test]
 fn dm_05_7_sizes_equal_bson_size_of_the_server_for_every_type() {
-    let servers = Launch::standalone().start();
+    let servers = Launch::standalone().shared().start();
     let documents = every_type();
     servers.insert("db_types.t_value", documents.clone());
     let sizes = sizes_of_server(&servers, "db_types", "t_value");
@@ -96,7 +96,7 @@ fn dm_05_7_sizes_equal_bson_size_of_the_server_for_every_type() {
 
 #[test]
 fn alg_2_half_a_million_object_ids_have_the_size_the_server_says() {
-    let servers = Launch::standalone().start();
+    let servers = Launch::standalone().shared().start();
     let ids = vec![Bson::ObjectId(ObjectId::from_bytes([5; 12])); 500_000];
     servers.insert("db_types.t_array", [doc! { "_id": 1, "a": ids }]);
     // Besides the array: length, `_id` with its value, the name of the array, the final NUL.
@@ -106,7 +106,7 @@ fn alg_2_half_a_million_object_ids_have_the_size_the_server_says() {
 
 #[test]
 fn dm_05_7_sizes_of_the_shop_agree_with_the_servers_statistics() {
-    let servers = Launch::standalone().start();
+    let servers = Launch::standalone().shared().start();
     let shop = repository().join("examples/shop");
     let refused = servers.load(&shop);
     let from_files = run(shop.to_str().unwrap());
@@ -139,7 +139,7 @@ fn dm_05_7_sizes_of_the_shop_agree_with_the_servers_statistics() {
 
 #[test]
 fn the_catalogue_of_a_server_is_that_of_its_dump() {
-    let servers = Launch::replica_set(1).start();
+    let servers = Launch::replica_set(1).shared().start();
     let clean = repository().join("examples/shop-clean");
     assert_eq!(servers.load(&clean), []);
     servers.command("db_shop", doc! { "create": "v_order", "viewOn": "t_trade_order" });

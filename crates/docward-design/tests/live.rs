@@ -71,7 +71,7 @@ fn holds((text, fine): (String, bool)) -> String {
 #[test]
 fn sn_04_sn_05_sn_06_sn_07_sn_08_sn_09_sn_10_all_patterns_hold_on_a_replica_set() {
     let Some(shell) = mongosh() else { return };
-    let servers = Launch::replica_set(1).start();
+    let servers = Launch::replica_set(1).shared().start();
     let (model, design) = designed(str::to_owned);
     let folder = servers.directory().join("all");
     write(&folder, &model, &design);
@@ -106,7 +106,7 @@ fn sn_04_sn_05_sn_06_sn_07_sn_08_sn_09_sn_10_all_patterns_hold_on_a_replica_set(
 #[test]
 fn ck_10_a_transaction_writes_parent_and_child_or_none() {
     let Some(shell) = mongosh() else { return };
-    let servers = Launch::replica_set(1).start();
+    let servers = Launch::replica_set(1).shared().start();
     let (model, design) = of(TOGETHER);
     let folder = servers.directory().join("together");
     write(&folder, &model, &design);
@@ -128,7 +128,7 @@ fn ck_10_a_transaction_writes_parent_and_child_or_none() {
 #[test]
 fn sk_4_functions_that_look_up_the_shard_key_hold() {
     let Some(shell) = mongosh() else { return };
-    let servers = Launch::replica_set(1).start();
+    let servers = Launch::replica_set(1).shared().start();
     let bank = std::fs::read_to_string(repository().join("examples/models/bank.yaml")).unwrap();
     let referenced = REFERENCED.replace("{server: 6.0}", "{server: 6.0, shards: 8}");
     for (name, text) in [("bank", bank), ("referenced", referenced)] {
@@ -153,7 +153,7 @@ fn sk_4_functions_that_look_up_the_shard_key_hold() {
 #[test]
 fn dp_2_gc_35_pt_slice_1_pt_bucket_2_er_t_6_pt_outlier_1_more_patterns_hold() {
     let Some(shell) = mongosh() else { return };
-    let servers = Launch::replica_set(1).start();
+    let servers = Launch::replica_set(1).shared().start();
     let (model, design) = of(MORE);
     let folder = servers.directory().join("more");
     write(&folder, &model, &design);
@@ -228,7 +228,7 @@ fn pt_extref_1_references_of_several_kinds_hold() {
 #[test]
 fn pt_subset_1_pt_poly_1_gc_37_pt_outlier_1_what_parents_keep_is_whole() {
     let Some(shell) = mongosh() else { return };
-    let servers = Launch::replica_set(1).start();
+    let servers = Launch::replica_set(1).shared().start();
     let (model, design) = of(KEPT);
     let folder = servers.directory().join("kept");
     write(&folder, &model, &design);
@@ -291,7 +291,7 @@ fn dm_08_5_st_23_on_4_4_readings_go_to_buckets() {
 #[test]
 fn pt_subset_2_a_check_finds_statements_that_are_wrong() {
     let Some(shell) = mongosh() else { return };
-    let servers = Launch::standalone().start();
+    let servers = Launch::standalone().shared().start();
     let (model, design) = designed(str::to_owned);
     let folder = servers.directory().join("all");
     write(&folder, &model, &design);
@@ -321,7 +321,7 @@ fn pt_subset_2_a_check_finds_statements_that_are_wrong() {
 #[test]
 fn sk_11_sharding_does_nothing_without_shards_and_names_both_zones() {
     let Some(shell) = mongosh() else { return };
-    let servers = Launch::standalone().start();
+    let servers = Launch::standalone().shared().start();
     let zones = "server: 6.0, shards: 2, zones: {field: place, values: [EU, US]}";
     let (model, design) = designed(|text| text.replace("server: 6.0", zones));
     let folder = servers.directory().join("all");
@@ -341,7 +341,7 @@ fn sk_11_sharding_does_nothing_without_shards_and_names_both_zones() {
 #[test]
 fn sn_04_st_27_counts_are_exact_with_8_writers() {
     let (model, design) = designed(str::to_owned);
-    let servers = Launch::standalone().start();
+    let servers = Launch::standalone().shared().start();
     let scripts = docward_design::maintain::scripts(&model, &design, ProfileName::Vendor);
     let likes = scripts.iter().find(|script| script.about == "post.likes").unwrap();
     let update = |job: &str| {
@@ -395,7 +395,7 @@ fn filled(value: &Bson) -> Bson {
 #[test]
 fn dp_2_a_time_after_which_documents_go_can_be_changed() {
     let Some(shell) = mongosh() else { return };
-    let servers = Launch::standalone().start();
+    let servers = Launch::standalone().shared().start();
     let text = "name: kept
 database: db_kept
 entities:
@@ -434,7 +434,7 @@ writes:
 #[test]
 fn dm_11_a_check_that_was_ended_is_run_again() {
     let Some(shell) = mongosh() else { return };
-    let servers = Launch::replica_set(1).start();
+    let servers = Launch::replica_set(1).shared().start();
     let (model, design) = of("name: small
 database: db_small
 entities:

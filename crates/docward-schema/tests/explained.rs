@@ -192,7 +192,7 @@ fn compare(validator: fn(&mut Dice) -> Document, stored: fn(&mut Dice, i32) -> D
             // Some explanations crash the server: it accepts the validator and fails an assertion.
             eprintln!("the server does not survive {validator}");
             ended += 1;
-            servers = Launch::standalone().start();
+            servers = Launch::standalone().shared().start();
             servers.command("db_t", doc! { "create": "t_explained" });
             continue;
         };
@@ -244,7 +244,7 @@ fn compare(validator: fn(&mut Dice) -> Document, stored: fn(&mut Dice, i32) -> D
 /// accepts and Docward does not evaluate.
 #[test]
 fn dm_11_2_what_validators_may_not_hold() {
-    let servers = Launch::standalone().start();
+    let servers = Launch::standalone().shared().start();
     let sphere = doc! { "$centerSphere": [[0, 0], 1] };
     let cases = [
         doc! { "$where": "true" },

@@ -22,7 +22,7 @@ fn same_refusal(theirs: &str, ours: &ValidatorFault) -> bool {
 
 #[test]
 fn dm_11_2_the_server_says_the_same_of_conditions() {
-    let servers = Launch::standalone().start();
+    let servers = Launch::standalone().shared().start();
     let pairs = setting("DOCWARD_SCHEMA_PAIRS", 20_000);
     let mut dice = Dice(setting("DOCWARD_SCHEMA_SEED", 0x2545_f491_4f6c_dd1d));
     let (mut compared, mut refused, mut valid) = (0_u64, 0_u64, 0_u64);

@@ -1,6 +1,7 @@
 //! Starts deployments, and the operations for tests on them.
 
 use std::{
+    ops::{Deref, DerefMut},
     path::{Path, PathBuf},
     time::{Duration, Instant},
 };
@@ -18,6 +19,7 @@ use crate::{
     patience::{PATIENCE, wait_for, wait_until},
     ports::Port,
     program::{mongod, mongod_of},
+    shared,
     supervised::{Down, Supervised},
 };
 
@@ -47,6 +49,7 @@ pub struct Launch {
     fail_points: bool,
     version: Option<&'static str>,
     arguments: Vec<String>,
+    is_shared: bool,
 }
 
 impl Launch {
@@ -91,8 +94,30 @@ impl Launch {
         self
     }
 
+    /// Allows the use of a running deployment from an earlier test of this process, which is empty
+    /// again (`shared.rs`). Not for tests that depend on the server's log, its counters or its uptime.
+    pub fn shared(mut self) -> Self {
+        let is_plain = !self.auth && !self.tls && !self.fail_points && self.version.is_none();
+        assert!(is_plain && self.arguments.is_empty(), "only plain deployments are shared");
+        self.is_shared = true;
+        self
+    }
+
+    /// Whether a deployment for one launch is suitable for the other.
+    pub(crate) fn is_like(&self, other: &Self) -> bool {
+        self.members == other.members && self.is_shared == other.is_shared
+    }
+
     /// Starts the deployment and waits until it accepts writes.
     pub fn start(self) -> Servers {
+        if self.is_shared {
+            shared::take(&self).unwrap_or_else(|| shared::first(self.launch()))
+        } else {
+            Servers::of_one_test(self.launch())
+        }
+    }
+
+    fn launch(self) -> Deployment {
         let common = tempfile::Builder::new().prefix("docward-testkit-").tempdir();
         let common = common.expect("a temporary directory");
         let certificates = self.tls.then(|| Certificates::make(common.path()));
@@ -106,7 +131,7 @@ impl Launch {
             .build()
             .expect("a runtime");
         let mut servers =
-            Servers { launch: self, client: None, members, certificates, runtime, common };
+            Deployment { launch: self, client: None, members, certificates, runtime, common };
         if servers.launch.members > 0 {
             servers.initiate();
         }
@@ -195,9 +220,54 @@ struct Member {
     port: Port,
 }
 
-/// A running deployment. Dropping it stops the servers and removes their data.
+/// The deployment of a test. Dropping it stops the servers and removes their data; shared ones are
+/// emptied for the next test.
 #[derive(Debug)]
 pub struct Servers {
+    /// Always there until the drop.
+    deployment: Option<Deployment>,
+    /// The settings of a shared deployment, with which the next test must find it.
+    settings: Option<Vec<Document>>,
+}
+
+impl Servers {
+    fn of_one_test(deployment: Deployment) -> Self {
+        Self { deployment: Some(deployment), settings: None }
+    }
+
+    pub(crate) fn shared(deployment: Deployment, settings: Vec<Document>) -> Self {
+        Self { deployment: Some(deployment), settings: Some(settings) }
+    }
+}
+
+impl Deref for Servers {
+    type Target = Deployment;
+
+    fn deref(&self) -> &Deployment {
+        self.deployment.as_ref().expect("it is there until the drop")
+    }
+}
+
+impl DerefMut for Servers {
+    fn deref_mut(&mut self) -> &mut Deployment {
+        self.deployment.as_mut().expect("it is there until the drop")
+    }
+}
+
+impl Drop for Servers {
+    fn drop(&mut self) {
+        // After a failed test the state of the servers is unknown.
+        if let (Some(deployment), Some(settings)) = (self.deployment.take(), self.settings.take())
+            && !std::thread::panicking()
+        {
+            shared::give_back(deployment, settings);
+        }
+    }
+}
+
+/// A running deployment. Dropping it stops the servers and removes their data.
+#[derive(Debug)]
+pub struct Deployment {
     launch: Launch,
     client: Option<Client>,
     members: Vec<Member>,
@@ -207,7 +277,15 @@ pub struct Servers {
     common: TempDir,
 }
 
-impl Servers {
+impl Deployment {
+    pub(crate) fn launch(&self) -> &Launch {
+        &self.launch
+    }
+
+    pub(crate) fn is_replica_set(&self) -> bool {
+        self.launch.members > 0
+    }
+
     /// A connection string for the whole deployment, with the administrator's password if there is
     /// one.
     pub fn uri(&self) -> String {
@@ -507,7 +585,7 @@ impl Servers {
 /// Switches the fail point off when dropped.
 #[derive(Debug)]
 pub struct FailPoint<'s> {
-    servers: &'s Servers,
+    servers: &'s Deployment,
     client: Client,
 }
 
@@ -533,7 +611,7 @@ fn hits(reply: &Document) -> i64 {
 /// Commands that are blocked until [`Blocked::release`], or until the server stops.
 #[derive(Debug)]
 pub struct Blocked<'s> {
-    servers: &'s Servers,
+    servers: &'s Deployment,
     client: Client,
     /// Filters on running operations, one for each command.
     commands: Vec<Document>,

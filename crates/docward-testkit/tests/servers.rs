@@ -32,6 +32,46 @@ fn a_standalone_server_comes_and_goes() {
     assert!(!is_listening(port));
 }
 
+/// One test, because tests of this process run side by side and share what is idle.
+#[test]
+fn shared_servers_are_empty_and_unchanged_for_the_next_test() {
+    let start = || Launch::replica_set(1).shared().start();
+    let servers = start();
+    let port = servers.port(0);
+    servers.insert("db_shop.t_order", [doc! { "_id": 1 }]);
+    servers.insert("admin.t_left", [doc! { "_id": 1 }]);
+    servers.command("local", doc! { "create": "t_left" });
+    servers.create_user("reader", ["readAnyDatabase"]);
+    let user = doc! { "createUser": "app", "pwd": "secret", "roles": ["read"] };
+    servers.command("db_gone", user);
+    let role = doc! { "createRole": "lists", "privileges": [], "roles": [] };
+    servers.command("admin", role);
+    drop(servers);
+
+    let servers = start();
+    assert_eq!(servers.port(0), port, "the next test uses the same server");
+    let count = |database: &str, collection: &str| {
+        servers.command(database, doc! { "count": collection }).get_i32("n").unwrap()
+    };
+    for (database, collection) in
+        [("db_shop", "t_order"), ("admin", "t_left"), ("admin", "system.users"), ("admin", "system.roles")]
+    {
+        assert_eq!(count(database, collection), 0, "{database}.{collection}");
+    }
+    // The collection in `local` would exist.
+    servers.command("local", doc! { "create": "t_left" });
+    // A server with other settings is not for the next test.
+    servers.command("admin", doc! { "setParameter": 1, "internalQueryMaxAddToSetBytes": 1000 });
+    drop(servers);
+    assert!(!is_listening(port));
+
+    let servers = start();
+    let port = servers.port(0);
+    servers.command("admin", doc! { "profile": 0, "slowms": 5 });
+    drop(servers);
+    assert!(!is_listening(port));
+}
+
 #[test]
 fn a_panic_takes_the_server_along() {
     let (sender, receiver) = std::sync::mpsc::channel();

@@ -100,7 +100,7 @@ fn sk_1_ck_13_the_key_a_collection_has_is_judged_and_its_chunks_are_counted() {
 
 #[test]
 fn sk_2_shardkey_judges_the_key_that_is_there_first_and_measures_its_spread() {
-    let servers = Launch::standalone().start();
+    let servers = Launch::standalone().shared().start();
     sharded_by_status(&servers, Chunks::ByUuid);
     let uri = servers.uri();
     let arguments = ["shardkey", &uri, "--collection", "t_order", "--full", "--no-progress"];
@@ -137,7 +137,7 @@ fn sk_2_shardkey_judges_the_key_that_is_there_first_and_measures_its_spread() {
 
 #[test]
 fn cm_3_4_a_list_of_8_routers_lacks_8_of_16() {
-    let servers = Launch::standalone().start();
+    let servers = Launch::standalone().shared().start();
     let now = DateTime::now();
     let old = DateTime::from_millis(now.timestamp_millis() - 40 * 86_400_000);
     let router = |host: &str, ping: DateTime| doc! { "_id": host, "ping": ping, "up": 100_i64 };

@@ -111,7 +111,7 @@ fn ways(report: &Value) -> Vec<(&str, Vec<&str>)> {
 
 #[test]
 fn alg_2_alg_5_predictions_are_what_a_server_measures() {
-    let servers = Launch::standalone().start();
+    let servers = Launch::standalone().shared().start();
     let names = ["--relationship", "order.items", "--relationship", "product.reviews"];
     let shop = run(&servers, "shop", &names);
     assert_predicted(&shop);
@@ -133,7 +133,7 @@ fn alg_2_alg_5_predictions_are_what_a_server_measures() {
 
 #[test]
 fn er_t_6_pt_junction_1_children_that_parents_share_are_stored_in_four_ways() {
-    let servers = Launch::standalone().start();
+    let servers = Launch::standalone().shared().start();
     let chat = run(&servers, "chat", &["--relationship", "room.members"]);
     assert_predicted(&chat);
     let all = ["child-ids-in-parent", "embed", "parent-ids-in-child", "junction"];
@@ -167,7 +167,7 @@ fn er_t_6_pt_junction_1_children_that_parents_share_are_stored_in_four_ways() {
 
 #[test]
 fn pt_ts_1_pt_bucket_1_readings_are_stored_in_three_ways() {
-    let servers = Launch::standalone().start();
+    let servers = Launch::standalone().shared().start();
     let iot = run(&servers, "iot", &["--series", "reading", "--readings", "20000"]);
     assert_predicted(&iot);
     let series = &iot["series"][0];
@@ -223,7 +223,7 @@ writes:
 
 #[test]
 fn gc_07_a_parent_that_lists_its_children_grows_by_their_ids() {
-    let servers = Launch::standalone().start();
+    let servers = Launch::standalone().shared().start();
     let directory = tempfile::tempdir().unwrap();
     let model = directory.path().join("library.yaml");
     std::fs::write(&model, PAGES).unwrap();
@@ -279,7 +279,7 @@ writes:
 
 #[test]
 fn pt_extref_2_pt_embed_1_pt_outlier_1_copies_parts_and_long_tails_are_measured_or_told() {
-    let servers = Launch::standalone().start();
+    let servers = Launch::standalone().shared().start();
     let directory = tempfile::tempdir().unwrap();
     let model = directory.path().join("copies.yaml");
     std::fs::write(&model, COPIES).unwrap();
@@ -328,7 +328,7 @@ writes:
 /// separately.
 #[test]
 fn dm_07_6_children_that_live_in_another_document_are_told() {
-    let servers = Launch::standalone().start();
+    let servers = Launch::standalone().shared().start();
     let directory = tempfile::tempdir().unwrap();
     let model = directory.path().join("away.yaml");
     std::fs::write(&model, AWAY).unwrap();
@@ -358,7 +358,7 @@ fn dm_07_6_children_that_live_in_another_document_are_told() {
 
 #[test]
 fn ck_10_what_is_all_or_nothing_is_a_transaction_on_a_replica_set() {
-    let servers = Launch::replica_set(1).start();
+    let servers = Launch::replica_set(1).shared().start();
     let shop = run(&servers, "shop", &["--relationship", "order.items"]);
     assert_predicted(&shop);
     let mut transactions = Vec::new();
@@ -372,7 +372,7 @@ fn ck_10_what_is_all_or_nothing_is_a_transaction_on_a_replica_set() {
 
 #[test]
 fn the_same_seed_gives_the_same_documents() {
-    let servers = Launch::standalone().start();
+    let servers = Launch::standalone().shared().start();
     let figures = |seed: &str| {
         let report =
             run(&servers, "shop", &["--relationship", "customer.addresses", "--seed", seed]);
@@ -386,7 +386,7 @@ fn the_same_seed_gives_the_same_documents() {
 
 #[test]
 fn without_yes_nothing_is_written() {
-    let servers = Launch::standalone().start();
+    let servers = Launch::standalone().shared().start();
     let uri = servers.uri();
     let output = docward(&["design", "simulate", "examples/models/social.yaml", "--uri", &uri]);
     assert_eq!(code(&output), 0, "{}", stderr(&output));
@@ -399,7 +399,7 @@ fn without_yes_nothing_is_written() {
 
 #[test]
 fn the_scratch_database_is_kept_when_asked_for() {
-    let servers = Launch::standalone().start();
+    let servers = Launch::standalone().shared().start();
     let uri = servers.uri();
     let model = "examples/models/shop.yaml";
     let mut arguments = vec!["design", "simulate", model, "--uri", &uri, "--yes", "--keep"];
@@ -422,7 +422,7 @@ fn begin(servers: &Servers) -> Child {
 
 #[test]
 fn signals_end_it_and_leave_nothing_behind() {
-    let servers = Launch::standalone().start();
+    let servers = Launch::standalone().shared().start();
     for name in ["TERM", "INT"] {
         let child = begin(&servers);
         signal(&child, name);
@@ -499,7 +499,7 @@ fn bad_input_is_refused_before_anything_is_written() {
 
 #[test]
 fn undecided_relationships_are_named_and_skipped() {
-    let servers = Launch::standalone().start();
+    let servers = Launch::standalone().shared().start();
     let directory = tempfile::tempdir().unwrap();
     let model = directory.path().join("open.yaml");
     let whole = std::fs::read_to_string(root().join("examples/models/shop.yaml")).unwrap();

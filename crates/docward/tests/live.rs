@@ -126,7 +126,7 @@ fn check_twin(servers: &Servers, dump: &Path, config: &[&str]) -> Vec<Refused> {
 
 #[test]
 fn the_shop_has_the_same_findings_live_and_from_files() {
-    let servers = Launch::standalone().start();
+    let servers = Launch::standalone().shared().start();
     let shop = example("shop");
     let config = shop.join("docward.toml");
     let refused = check_twin(&servers, &shop, &["--config", config.to_str().unwrap()]);
@@ -174,7 +174,7 @@ fn the_newest_servers_of_6_0_are_audited() {
 
 #[test]
 fn the_clean_shop_has_the_same_findings_live_and_from_files() {
-    let servers = Launch::replica_set(1).start();
+    let servers = Launch::replica_set(1).shared().start();
     let refused = check_twin(&servers, &example("shop-clean"), &["--fail-on", "never"]);
     assert_eq!(refused, []);
 }
@@ -210,13 +210,13 @@ fn a_plain_data_set_has_the_same_findings_live_and_from_files() {
     std::fs::write(database.join("t_invoice.metadata.json"), metadata).unwrap();
     std::fs::write(directory.path().join("dump/prelude.json"), r#"{"ServerVersion":"6.0.5"}"#)
         .unwrap();
-    let servers = Launch::standalone().start();
+    let servers = Launch::standalone().shared().start();
     check_twin(&servers, &directory.path().join("dump"), &[]);
 }
 
 #[test]
 fn filters_choose_databases_and_collections() {
-    let servers = Launch::standalone().start();
+    let servers = Launch::standalone().shared().start();
     for namespace in ["db_a.t_one", "db_a.t_two", "db_b.t_one"] {
         servers.insert(namespace, [doc! { "_id": 1, "a": 1 }]);
     }
@@ -405,7 +405,7 @@ fn an_interrupted_audit_reports_what_it_read() {
 
 #[test]
 fn nothing_is_written() {
-    let servers = Launch::replica_set(1).start();
+    let servers = Launch::replica_set(1).shared().start();
     servers.insert("db_plain.t_invoice", plain_documents(200));
     // The oplog contains every write of a replica set. The server's own writes are in `config`, and
     // its keys in `admin`.
@@ -431,7 +431,7 @@ fn nothing_is_written() {
 /// not show it.
 #[test]
 fn documents_that_break_their_validator_are_counted_by_the_server() {
-    let servers = Launch::standalone().start();
+    let servers = Launch::standalone().shared().start();
     let user = |n: i32| {
         let email = if n % 50 == 0 { format!("user {n}") } else { format!("user{n}@example.com") };
         doc! { "_id": n, "email": email }
@@ -458,7 +458,7 @@ fn documents_that_break_their_validator_are_counted_by_the_server() {
 
 #[test]
 fn a_limited_rate_is_kept_and_limited_time_gives_a_report_on_what_was_read() {
-    let servers = Launch::standalone().start();
+    let servers = Launch::standalone().shared().start();
     servers.insert("db_shop.t_order", (0..3000).map(|n| doc! { "_id": n, "total": n }));
     let uri = servers.uri();
     let began = Instant::now();
@@ -531,7 +531,7 @@ fn a_collection_that_is_dropped_meanwhile_is_a_problem() {
 
 #[test]
 fn dm_01_1_names_in_the_servers_own_databases_are_looked_at() {
-    let servers = Launch::standalone().start();
+    let servers = Launch::standalone().shared().start();
     servers.insert("local.app_settings", [doc! { "_id": 1 }]);
     let report = json(&[&servers.uri(), "--full"]);
     let findings = report["findings"].as_array().unwrap();
@@ -628,7 +628,7 @@ fn dm_11_2_se_8_privileges_that_bypass_validators_are_looked_into() {
 
 #[test]
 fn dm_11_6_a_server_takes_schemas_that_no_document_meets() {
-    let servers = Launch::standalone().start();
+    let servers = Launch::standalone().shared().start();
     let impossible = [
         doc! { "additionalProperties": false, "properties": { "sku": {} } },
         doc! { "required": ["a"], "properties": { "a": { "minimum": 2, "maximum": 1, "bsonType": "int" } } },
@@ -656,7 +656,7 @@ fn dm_11_6_a_server_takes_schemas_that_no_document_meets() {
 
 #[test]
 fn damage_in_a_live_document_is_not_said_to_be_in_a_file() {
-    let servers = Launch::standalone().start();
+    let servers = Launch::standalone().shared().start();
     let insert = doc! { "insert": "t_bad", "documents": [{ "_id": 1, "a": "damaged" }] };
     let mut bytes = insert.to_vec().unwrap();
     let at = bytes.windows(7).position(|word| word == b"damaged").unwrap();

@@ -125,7 +125,7 @@ fn restore(servers: &Servers, namespace: &str, known: &BTreeSet<String>, touched
 
 #[test]
 fn every_proposed_statement_runs_on_a_server_and_does_something() {
-    let servers = Launch::standalone().start();
+    let servers = Launch::standalone().shared().start();
     let refused: Vec<_> =
         servers.load(&repository().join(SHOP)).into_iter().map(|r| r.namespace).collect();
     let (mut ran, mut templates, mut sharding, mut wrong) = (0, 0, 0, Vec::new());
@@ -164,7 +164,7 @@ fn every_proposed_statement_runs_on_a_server_and_does_something() {
 
 #[test]
 fn findings_with_a_remedy_are_gone_after_it() {
-    let servers = Launch::standalone().start();
+    let servers = Launch::standalone().shared().start();
     servers.load(&repository().join(SHOP));
     let config = format!("{SHOP}/docward.toml");
     let uri = servers.uri();
@@ -224,7 +224,7 @@ fn state(servers: &Servers, database: &str) -> String {
 #[test]
 fn fixes_are_one_script_that_the_shell_runs() {
     let Some(shell) = mongosh() else { return };
-    let servers = Launch::standalone().start();
+    let servers = Launch::standalone().shared().start();
     servers.load(&repository().join(SHOP));
     let config = format!("{SHOP}/docward.toml");
     let file = servers.directory().join("fixes.js");
@@ -275,7 +275,7 @@ fn fixes_are_one_script_that_the_shell_runs() {
 
 #[test]
 fn proposed_validators_are_accepted_and_let_the_documents_through() {
-    let servers = Launch::standalone().start();
+    let servers = Launch::standalone().shared().start();
     servers.load(&repository().join(SHOP));
     // Without validators, every collection gets a proposal.
     let mut checked = 0;
@@ -363,7 +363,7 @@ fn all_proposals(servers: &Servers, validator_first: bool) -> Vec<(Proposal, Vec
 #[test]
 fn dm_11_1_dm_09_6_validator_and_conversions_can_be_applied_in_either_order() {
     for validator_first in [true, false] {
-        let servers = Launch::standalone().start();
+        let servers = Launch::standalone().shared().start();
         servers.insert("db_shop.t_order", mixed_orders());
         for (proposal, statements) in all_proposals(&servers, validator_first) {
             for statement in &statements {
@@ -400,7 +400,7 @@ fn dm_11_1_dm_09_6_validator_and_conversions_can_be_applied_in_either_order() {
 /// An inferred schema accepts its documents before and after the conversion.
 #[test]
 fn dm_09_2_dm_11_1_an_inferred_schema_admits_stored_and_target_types() {
-    let servers = Launch::standalone().start();
+    let servers = Launch::standalone().shared().start();
     servers.insert("db_shop.t_order", mixed_orders());
     let uri = servers.uri();
     let output = Command::new(assert_cmd::cargo::cargo_bin("docward"))

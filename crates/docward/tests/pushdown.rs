@@ -42,7 +42,7 @@ fn needles() -> impl Iterator<Item = Document> {
 
 #[test]
 fn dm_05_1_dm_08_1_dm_09_6_lm_4_the_server_counts_what_a_sample_misses() {
-    let servers = Launch::standalone().start();
+    let servers = Launch::standalone().shared().start();
     servers.insert("db_shop.t_order_item", needles());
     servers.command("db_shop", doc! { "create": "t_empty" });
     let uri = servers.uri();
@@ -83,7 +83,7 @@ fn dm_05_1_dm_08_1_dm_09_6_lm_4_the_server_counts_what_a_sample_misses() {
 
 #[test]
 fn what_cannot_be_counted_is_told() {
-    let servers = Launch::standalone().start();
+    let servers = Launch::standalone().shared().start();
     servers.insert("db_shop.t_order_item", needles());
     // The memory limit is so low that the names of a few fields exceed it in a group.
     let memory = doc! { "setParameter": 1, "internalDocumentSourceGroupMaxMemoryBytes": 100 };
@@ -114,7 +114,7 @@ fn what_cannot_be_counted_is_told() {
 
 #[test]
 fn dm_08_1_the_servers_count_is_told_whatever_the_sample_shows() {
-    let servers = Launch::standalone().start();
+    let servers = Launch::standalone().shared().start();
     let items = (0..2000).map(|at| doc! { "_id": at, "tags": vec!["t"; 600 + at as usize % 450] });
     servers.insert("db_shop.t_item", items);
     let uri = servers.uri();
@@ -135,7 +135,7 @@ fn dm_08_1_the_servers_count_is_told_whatever_the_sample_shows() {
 /// The server stores such a name, but drivers cannot read it.
 #[test]
 fn dm_08_1_a_name_that_is_not_utf_8_does_not_cost_the_counts() {
-    let servers = Launch::standalone().start();
+    let servers = Launch::standalone().shared().start();
     servers.insert("db_shop.t_order_item", needles());
     let mut odd =
         bson::RawDocumentBuf::try_from(&doc! { "_id": -1, "kX": 1 }).unwrap().into_bytes();

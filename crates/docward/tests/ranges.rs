@@ -191,7 +191,7 @@ fn an_interrupted_reading_is_gone_on_with() {
 
 #[test]
 fn a_collection_that_was_not_read_in_ranges_is_read_from_the_start() {
-    let servers = Launch::replica_set(1).start();
+    let servers = Launch::replica_set(1).shared().start();
     servers.insert("db_shop.t_zip", (0..9000).map(|n| doc! { "_id": n, "cityName": "a" }));
     let uri = servers.uri();
     let directory = tempfile::tempdir().unwrap();
@@ -248,7 +248,7 @@ fn a_reading_is_gone_on_with_on_its_own_deployment_only() {
         "{away}"
     );
 
-    let other = Launch::standalone().start();
+    let other = Launch::standalone().shared().start();
     other.insert("db_shop.t_order", orders().take(10));
     // Earlier files lack this list, so the facts about the server identify it.
     for text in [before.clone(), before.replacen(ids, "", 1)] {

@@ -222,7 +222,7 @@ fn gc_33_an_account_of_the_application_is_told_what_it_lacks() {
 
 #[test]
 fn gc_30_what_can_have_no_validator_is_refused_with_the_reason() {
-    let servers = Launch::standalone().start();
+    let servers = Launch::standalone().shared().start();
     servers.insert("db_shop.t_product", prices());
     servers.command("db_shop", doc! { "create": "t_reading", "timeseries": { "timeField": "at" } });
     servers
@@ -283,7 +283,7 @@ fn gc_30_what_can_have_no_validator_is_refused_with_the_reason() {
 
 #[test]
 fn dm_11_4_what_validation_costs_is_measured_and_swept_up() {
-    let servers = Launch::standalone().start();
+    let servers = Launch::standalone().shared().start();
     servers
         .insert("db_shop.t_product", (0..500).map(|n| doc! { "_id": n, "price": decimal("1.50") }));
     let (report, exit) = apply(&servers, "db_shop.t_product", &["--measure-cost", "--turns", "3"]);
@@ -299,7 +299,7 @@ fn dm_11_4_what_validation_costs_is_measured_and_swept_up() {
 
 #[test]
 fn dm_11_4_a_measurement_that_is_terminated_is_swept_up() {
-    let servers = Launch::standalone().start();
+    let servers = Launch::standalone().shared().start();
     let product = |n: i32| doc! { "_id": n, "price": decimal("1.50"), "text": "x".repeat(2000) };
     servers.insert("db_shop.t_product", (0..1000).map(product));
     let collections = || {
@@ -324,7 +324,7 @@ fn dm_11_4_a_measurement_that_is_terminated_is_swept_up() {
 #[test]
 fn dm_11_3_a_count_that_takes_long_can_be_stopped() {
     for command in ["apply", "check"] {
-        let servers = Launch::standalone().start();
+        let servers = Launch::standalone().shared().start();
         servers.insert("db_shop.t_product", (0..50_000).map(|n| doc! { "_id": n }));
         // Only the server can evaluate this schema, and it would take hours.
         let schema = servers.directory().join("slow.json");
@@ -368,7 +368,7 @@ fn dm_11_3_a_count_that_takes_long_can_be_stopped() {
 
 #[test]
 fn rf_19_what_is_enforced_is_not_lowered_by_the_way() {
-    let servers = Launch::standalone().start();
+    let servers = Launch::standalone().shared().start();
     servers.insert("db_shop.t_product", [doc! { "_id": 1, "price": decimal("1.00") }]);
     let other = doc! { "$jsonSchema": { "required": ["price"] } };
     servers.command("db_shop", doc! { "collMod": "t_product", "validator": &other });
@@ -391,7 +391,7 @@ fn rf_19_what_is_enforced_is_not_lowered_by_the_way() {
 
 #[test]
 fn dm_11_3_a_live_check_lets_the_server_count() {
-    let servers = Launch::standalone().start();
+    let servers = Launch::standalone().shared().start();
     let many = (0..3000).map(|n| match n % 10 {
         0 => doc! { "_id": n, "price": "99.00" },
         1 => doc! { "_id": n },
@@ -461,7 +461,7 @@ fn dm_11_3_a_live_check_lets_the_server_count() {
 /// pass there.
 #[test]
 fn alg_10_dm_11_1_schemas_read_off_a_dump_are_taken_by_the_server() {
-    let servers = Launch::standalone().start();
+    let servers = Launch::standalone().shared().start();
     let shop = crate::common::root().join("examples/shop");
     servers.load(&shop);
     let output = docward(&["schema", "infer", "examples/shop", "--tolerance", "0", "--quiet"]);

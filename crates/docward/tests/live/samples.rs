@@ -9,7 +9,7 @@ use crate::common::{cut_by_time, has_documents};
 
 #[test]
 fn a_sample_is_stated_and_metadata_only_reads_nothing() {
-    let servers = Launch::standalone().start();
+    let servers = Launch::standalone().shared().start();
     servers.insert("db_plain.t_invoice", plain_documents(6000));
     let uri = servers.uri();
 
@@ -46,7 +46,7 @@ fn a_sample_is_stated_and_metadata_only_reads_nothing() {
 /// Every finding states what a sample says about all documents, and the statement is correct.
 #[test]
 fn a_sample_says_what_it_knows_of_all_documents() {
-    let servers = Launch::standalone().start();
+    let servers = Launch::standalone().shared().start();
     // One amount in twenty is a string.
     let documents = (0..8000).map(|n| {
         let amount = if n % 20 == 7 { Bson::from(n.to_string()) } else { Bson::from(n) };
@@ -93,7 +93,7 @@ fn a_sample_says_what_it_knows_of_all_documents() {
 /// PT-ref.1, PT-ref.3: two samples share hardly any documents, so references are looked up.
 #[test]
 fn references_are_found_between_collections_larger_than_their_samples() {
-    let servers = Launch::standalone().start();
+    let servers = Launch::standalone().shared().start();
     let ids: Vec<ObjectId> = (0..4000).map(|_| ObjectId::new()).collect();
     let customers = ids.iter().enumerate().map(|(n, id)| {
         doc! { "_id": id, "name": format!("Customer {n}"), "createTime": DateTime::now() }
@@ -163,7 +163,7 @@ fn references_are_found_between_collections_larger_than_their_samples() {
 /// used if documents are large.
 #[test]
 fn a_sample_is_not_taken_where_documents_are_large() {
-    let servers = Launch::standalone().start();
+    let servers = Launch::standalone().shared().start();
     let small = (0..20_000).map(|n| doc! { "_id": ObjectId::new(), "age": n.to_string() });
     servers.insert("db_plain.t_page", small);
     let large = (0..1000).map(|n| {
@@ -224,7 +224,7 @@ fn a_sample_ends_though_the_server_has_lost_count() {
 /// References to documents of several megabytes are found without transferring them.
 #[test]
 fn references_to_large_documents_are_found() {
-    let servers = Launch::standalone().start();
+    let servers = Launch::standalone().shared().start();
     let ids: Vec<ObjectId> = (0..60).map(|_| ObjectId::new()).collect();
     let films = ids.iter().map(|id| doc! { "_id": id, "script": "x".repeat(700_000) });
     servers.insert("db_cinema.t_film", films);

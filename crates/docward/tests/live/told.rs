@@ -17,7 +17,7 @@ fn of<'r>(report: &'r Value, rule: &str) -> Vec<&'r Value> {
 /// there is none.
 #[test]
 fn dm_11_3_what_the_server_cannot_count_is_told() {
-    let servers = Launch::standalone().start();
+    let servers = Launch::standalone().shared().start();
     let people = (0..100).map(|n: i32| match n % 10 {
         0 => doc! { "_id": n, "age": n.to_string() },
         _ => doc! { "_id": n, "age": n },
@@ -46,7 +46,7 @@ fn dm_11_3_what_the_server_cannot_count_is_told() {
 
 #[test]
 fn dm_11_1_ck_6_without_documents_nobody_knows_which_collections_are_core() {
-    let servers = Launch::standalone().start();
+    let servers = Launch::standalone().shared().start();
     servers.insert("db_shop.t_order", plain_documents(300));
     let uri = servers.uri();
     let ck_6 = |report: &Value| {
@@ -70,7 +70,7 @@ fn dm_11_1_ck_6_without_documents_nobody_knows_which_collections_are_core() {
 
 #[test]
 fn many_damaged_documents_of_a_collection_are_one_problem() {
-    let servers = Launch::standalone().start();
+    let servers = Launch::standalone().shared().start();
     let documents: Vec<Document> = (0..60).map(|n| doc! { "_id": n, "a": "damaged" }).collect();
     let mut bytes = doc! { "insert": "t_bad", "documents": documents }.to_vec().unwrap();
     for at in 0..bytes.len() - 7 {
@@ -99,7 +99,7 @@ fn who_does_not_answer_is_not_asked_for_collections() {
         assert!(told[0].contains("[::1]:1: ") && !told[0].contains(" ::1"), "{told:#?}");
     }
     // A deployment that responds is audited, even if another source fails.
-    let servers = Launch::standalone().start();
+    let servers = Launch::standalone().shared().start();
     let told = problems(&json(&[away, &servers.uri(), "--db", "db_none"]));
     assert_eq!(told.len(), 2, "{told:#?}");
     assert!(told[1].contains("no database matches `db_none`"), "{told:#?}");
@@ -107,7 +107,7 @@ fn who_does_not_answer_is_not_asked_for_collections() {
 
 #[test]
 fn a_capped_collection_that_is_replaced_meanwhile_is_told_as_one() {
-    let servers = Launch::standalone().start();
+    let servers = Launch::standalone().shared().start();
     let create = doc! { "create": "t_log", "capped": true, "size": 1_048_576 };
     servers.command("db_shop", create);
     let lines = |from: i32| (from..from + 8000).map(|n| doc! { "_id": n, "line": "x".repeat(90) });
@@ -132,7 +132,7 @@ fn a_capped_collection_that_is_replaced_meanwhile_is_told_as_one() {
 
 #[test]
 fn a_very_low_rate_is_kept() {
-    let servers = Launch::standalone().start();
+    let servers = Launch::standalone().shared().start();
     servers.insert("db_few.t_order", (0..8).map(|n| doc! { "_id": n, "total": n }));
     servers.insert("db_many.t_order", (0..300).map(|n| doc! { "_id": n, "total": n }));
     let uri = servers.uri();
