@@ -34,8 +34,8 @@ pub enum Lookalike {
         "this looks like a login without a scheme; write mongodb://USER:PASSWORD@HOST:PORT/DATABASE"
     )]
     NoScheme,
-    /// A host and its port.
-    #[error("no such file; to read a server, use mongodb://{0}")]
+    /// A host, usually with its port.
+    #[error("`{0}` is no file and has no scheme; to name a server, write mongodb://{0}")]
     Host(String),
 }
 
@@ -94,7 +94,8 @@ pub fn lookalike(text: &str) -> Option<Lookalike> {
     if is_userinfo(bare) {
         return Some(Lookalike::NoScheme);
     }
-    are_hosts_with_ports(bare).then(|| Lookalike::Host(bare.to_owned()))
+    let is_this_machine = bare == "localhost" || bare.parse::<std::net::Ipv4Addr>().is_ok();
+    (is_this_machine || are_hosts_with_ports(bare)).then(|| Lookalike::Host(bare.to_owned()))
 }
 
 /// Returns whether a scheme is `mongodb` or `mongodb+srv`, possibly misspelled.

@@ -17,7 +17,7 @@ use docward_collect::{
 use docward_config::FailOn;
 use docward_model::{
     ClientUri, Collection, Evidence, Namespace, Need, Problem, ProfileName, Purpose, Report,
-    RuleMeta, Settings, Source,
+    RuleMeta, Server, Settings, Source,
 };
 use docward_profile::observe_growth;
 use docward_report::{Format, View};
@@ -433,8 +433,18 @@ fn nothing_was_read(evidence: &Evidence) -> bool {
         && evidence.workload.is_none()
         && evidence.network.is_none()
         && evidence.code.is_none()
-        && evidence.server.is_none()
+        && !evidence.server.as_ref().is_some_and(answered)
         && !evidence.uris.iter().any(|uri| uri.purpose == Purpose::Client)
+}
+
+/// Whether a server answered more than the handshake, which every client may ask for.
+fn answered(server: &Server) -> bool {
+    server.connections.is_some()
+        || server.start.is_some()
+        || server.users.is_some()
+        || server.members.is_some()
+        || server.cluster.is_some()
+        || !server.parameters.is_empty()
 }
 
 /// Returns the rules for which no finding means no problem: those with all the evidence they need.

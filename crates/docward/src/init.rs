@@ -11,7 +11,8 @@ use anyhow::bail;
 use clap::Args;
 use docward_collect::{Request, SourceRequest, collect, is_uri, read_source};
 use docward_config::FailOn;
-use docward_model::{Evidence, ProfileName, Settings};
+use docward_model::{Evidence, Filter, ProfileName, Settings};
+use docward_source::FileKind;
 use docward_rules::facts::{
     deployment::business::is_core,
     names::{
@@ -23,8 +24,8 @@ use docward_rules::facts::{
 use crate::{
     interrupt::Interrupt,
     progress::Bar,
-    terminal::quoted,
-    terminal::{CLEAN, PROBLEMS, complain, put},
+    reading,
+    terminal::{CLEAN, PROBLEMS, complain, put, quoted, tell},
 };
 
 pub(crate) const EXAMPLES: &str = "\
@@ -46,6 +47,12 @@ const LISTED: usize = 40;
 
 /// Directories that may contain a dump.
 const DUMPS: [&str; 3] = ["dump", "backup", "data"];
+
+/// The endings of files in a dump.
+const DUMP_FILES: [&str; 4] = [".bson", ".bson.gz", ".metadata.json", ".metadata.json.gz"];
+
+/// The endings of files with documents. Beside code, JSON files are usually settings.
+const DATA: [&str; 6] = [".bson", ".bson.gz", ".json", ".json.gz", ".jsonl", ".ndjson"];
 
 /// The maximum depth of dump files below a directory: `dump/shop/users.bson`.
 const DUMP_DEPTH: usize = 2;
@@ -79,6 +86,8 @@ struct Found {
     /// Whether most names have the house prefixes.
     has_house_names: bool,
     collections: usize,
+    /// Source files that were read.
+    files: u64,
     /// Namespaces that look business-critical.
     core: Vec<String>,
     /// Commands that judge the examined sources.
@@ -99,7 +108,7 @@ pub(crate) fn init(args: &InitArgs) -> anyhow::Result<u8> {
     }
     let (sources, named_nothing) = match args.sources.as_slice() {
         [] => (at_hand(), true),
-        named => (named.to_vec(), false),
+        named => (named.iter().flat_map(|source| with_dumps(source)).collect(), false),
     };
     let (data, code): (Vec<String>, Vec<String>) =
         sources.into_iter().partition(|source| is_data(source));
@@ -110,8 +119,14 @@ pub(crate) fn init(args: &InitArgs) -> anyhow::Result<u8> {
         let is_from_environment = named_nothing && is_uri(&data[0]);
         let named: &[String] = if is_from_environment { &[] } else { &data };
         found.next.push(command("audit", named, &args.output));
-        let request =
-            Request { sources: data, sample: Some(SAMPLE), threads: 1, ..Request::default() };
+        let database = reading::scope(&data)?;
+        let request = Request {
+            sources: data,
+            filter: Filter { database, ..Filter::default() },
+            sample: Some(SAMPLE),
+            threads: 1,
+            ..Request::default()
+        };
         let interrupt = Interrupt::listen();
         let bar = Bar::new(true);
         let collected = collect(&request, &bar, interrupt.stop());
@@ -130,6 +145,7 @@ pub(crate) fn init(args: &InitArgs) -> anyhow::Result<u8> {
         problems.extend(seen.problems);
         if seen.code.files > 0 {
             found.next.push(command("lint", &code, &args.output));
+            found.files = seen.code.files;
         }
         found.looked_at.extend(code.into_iter().map(whole_path));
         let names = seen.code.fields.iter().filter(|field| !field.generated);
@@ -137,12 +153,12 @@ pub(crate) fn init(args: &InitArgs) -> anyhow::Result<u8> {
         styles(names.map(|name| name.trim_end_matches("[]")), &mut found);
     }
     for problem in &problems {
-        complain(&docward_uri::redact(&format!("note: {}: {}", problem.source, problem.message)));
+        tell(&format!("note: {}: {}", problem.source, problem.message));
     }
     // Sources that the user names must be readable, unlike those that were found here.
-    if !args.sources.is_empty() && found.collections == 0 && found.camel + found.snake == 0 {
+    if !args.sources.is_empty() && found.collections == 0 && found.files == 0 {
         let named = docward_uri::redact(&args.sources.join(" "));
-        complain(&format!("error: {named}: found no data and no code; check the paths"));
+        tell(&format!("error: {named}: found no data and no code; check the paths"));
         return Ok(PROBLEMS);
     }
     let is_asked = !args.yes && !prints && std::io::stdin().is_terminal();
@@ -190,30 +206,58 @@ fn whole_path(source: String) -> String {
 fn at_hand() -> Vec<String> {
     let mut sources: Vec<String> =
         env::var("MONGODB_URI").ok().filter(|uri| !uri.trim().is_empty()).into_iter().collect();
-    let dumps = DUMPS.iter().filter(|name| holds_dump(Path::new(name), DUMP_DEPTH));
-    sources.extend(dumps.map(|name| (*name).to_owned()));
-    sources.push(".".to_owned());
+    sources.extend(with_dumps("."));
+    sources
+}
+
+/// Returns a source and, if it is a directory with code, the dumps in it.
+fn with_dumps(source: &str) -> Vec<String> {
+    let directory = Path::new(source);
+    let mut sources = Vec::new();
+    if holds(directory, DUMP_DEPTH, &is_code) {
+        let dumps = DUMPS.iter().filter(|name| holds_dump(&directory.join(name), DUMP_DEPTH));
+        let inside = |name: &&str| match source {
+            "." => (*name).to_owned(),
+            _ => directory.join(name).display().to_string(),
+        };
+        sources.extend(dumps.map(inside));
+    }
+    sources.push(source.to_owned());
     sources
 }
 
 /// Whether a source has documents and not code.
 pub(crate) fn is_data(source: &str) -> bool {
     let path = Path::new(source);
-    is_uri(source) || path.is_file() || holds_dump(path, DUMP_DEPTH)
+    if is_uri(source) {
+        return true;
+    }
+    if path.is_file() {
+        return !is_code(source);
+    }
+    !holds(path, DUMP_DEPTH, &is_code)
+        && holds(path, DUMP_DEPTH, &|name| DATA.iter().any(|end| name.ends_with(end)))
+}
+
+/// Whether a file has source code, by its name.
+fn is_code(name: &str) -> bool {
+    let kind = FileKind::of(name);
+    matches!(kind, Some(FileKind::Code(_) | FileKind::OtherCode | FileKind::Schema))
 }
 
 /// Whether a directory has dump files, up to a few levels below it.
 fn holds_dump(directory: &Path, depth: usize) -> bool {
+    holds(directory, depth, &|name| DUMP_FILES.iter().any(|end| name.ends_with(end)))
+}
+
+/// Whether a directory has such a file, up to a few levels below it.
+fn holds(directory: &Path, depth: usize, is_wanted: &dyn Fn(&str) -> bool) -> bool {
     let Ok(entries) = fs::read_dir(directory) else { return false };
     entries.flatten().any(|entry| {
         let name = entry.file_name();
         let name = name.to_string_lossy();
-        let is_dump = [".bson", ".bson.gz", ".metadata.json", ".metadata.json.gz"];
-        is_dump.iter().any(|end| name.ends_with(end))
-            || depth > 0
-                && !name.starts_with('.')
-                && name != "node_modules"
-                && holds_dump(&entry.path(), depth - 1)
+        let is_entered = depth > 0 && !name.starts_with('.') && name != "node_modules";
+        is_wanted(&name) || is_entered && holds(&entry.path(), depth - 1, is_wanted)
     })
 }
 
@@ -387,6 +431,7 @@ mod tests {
             looked_at: vec!["dump".to_owned()],
             has_house_names: false,
             collections: core.len(),
+            files: 0,
             core: core.iter().map(|name| (*name).to_owned()).collect(),
             next: Vec::new(),
             camel,

@@ -30,7 +30,7 @@ impl Bar {
         let wanted = wanted && std::io::stderr().is_terminal();
         let bar = ProgressBar::with_draw_target(Some(0), ProgressDrawTarget::hidden());
         let style = ProgressStyle::with_template(
-            "{bar:30} {bytes} of {total_bytes} · {bytes_per_sec} · {eta} left · {msg}",
+            "{bar:30} {decimal_bytes} of {decimal_total_bytes} · {decimal_bytes_per_sec} · {eta} left · {msg}",
         );
         if let Ok(style) = style {
             bar.set_style(style);

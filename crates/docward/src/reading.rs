@@ -62,7 +62,7 @@ pub(crate) fn reading(sources: &[String], args: &ReadingArgs) -> anyhow::Result<
 
 /// Returns the database in connection strings, which restricts the run, as with mongodump. `admin`
 /// does not restrict it, because it is usually named to log in.
-fn scope(sources: &[String]) -> anyhow::Result<Option<NamespacePattern>> {
+pub(crate) fn scope(sources: &[String]) -> anyhow::Result<Option<NamespacePattern>> {
     let named = |source: &String| {
         let uri = parse(source).ok().filter(|_| is_uri(source))?;
         uri.database.map(|part| part.value).filter(|name| name != "admin")
@@ -87,6 +87,14 @@ pub(crate) fn or_from_environment(sources: &mut Vec<String>) -> anyhow::Result<(
              (mongodb://…), or set MONGODB_URI",
         )?);
     }
+    Ok(())
+}
+
+/// Takes the connection string from the environment, for a command that judges connection strings.
+pub(crate) fn string_from_environment(strings: &mut Vec<String>) -> anyhow::Result<()> {
+    let missing = "no connection string was named; name one (mongodb://…), a file with --file, or \
+                   set MONGODB_URI";
+    strings.push(from_environment().context(missing)?);
     Ok(())
 }
 

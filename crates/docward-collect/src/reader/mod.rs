@@ -494,7 +494,8 @@ impl<'r, 'scope, 'env> Reader<'r, 'scope, 'env> {
                 // The stream is empty or cannot be decompressed.
                 if let (_, End::Failed(error)) = stream.fill(&mut [0; 1]) {
                     self.failed(file, &stream, 0, error);
-                } else if !place.real {
+                } else if !place.real || matches!(item.origin, Origin::Stdin) {
+                    // In a dump, an empty file is a collection without documents.
                     self.troubles.add(file, &Trouble::Empty);
                 }
             }

@@ -19,6 +19,7 @@ use self::strings::Given;
 use crate::{
     args::{FormatArgs, JudgingArgs, ShownArgs},
     output::Look,
+    reading,
     run::{self, Run},
     terminal::Color,
 };
@@ -41,8 +42,8 @@ Exit codes: 0 no findings at or above --fail-on, 1 findings, 2 a string could no
 /// Arguments.
 #[derive(Args, Debug)]
 pub(crate) struct CheckArgs {
-    /// Connection strings: mongodb:// or mongodb+srv://
-    #[arg(value_name = "URI", required_unless_present_any = ["file", "client_uri"])]
+    /// Connection strings: mongodb:// or mongodb+srv:// (default: $MONGODB_URI)
+    #[arg(value_name = "URI")]
     uris: Vec<String>,
 
     /// Connection string of a client, like URI; can be repeated
@@ -121,7 +122,10 @@ pub(super) fn check(args: &CheckArgs) -> anyhow::Result<u8> {
     }
     let mut problems = Vec::new();
     let overlay = strings::overlay(&args.options)?;
-    let arguments: Vec<String> = args.uris.iter().chain(&args.client_uri).cloned().collect();
+    let mut arguments: Vec<String> = args.uris.iter().chain(&args.client_uri).cloned().collect();
+    if arguments.is_empty() && args.file.is_empty() {
+        reading::string_from_environment(&mut arguments)?;
+    }
     let mut given = strings::read(&arguments, &args.file, &overlay, &mut problems)?;
     for string in &mut given {
         string.client.driver = args.driver;
@@ -209,11 +213,8 @@ fn sources(given: &[Given], args: &CheckArgs) -> Vec<Source> {
         }
     }
     if sources.is_empty() {
-        // Nothing could be read.
-        let arguments =
-            (1..=args.uris.len() + args.client_uri.len()).map(|i| format!("argument {i}"));
-        let files = args.file.iter().map(|file| file.display().to_string());
-        sources.extend(arguments.chain(files).map(empty));
+        // The files hold no connection string.
+        sources.extend(args.file.iter().map(|file| empty(file.display().to_string())));
     }
     sources
 }

@@ -15,7 +15,7 @@ use crate::{
     interrupt::Interrupt,
     progress::Bar,
     reading,
-    terminal::{CLEAN, PROBLEMS, complain, put},
+    terminal::{CLEAN, PROBLEMS, complain, put, tell},
 };
 
 pub(super) const EXAMPLES: &str = "\
@@ -97,7 +97,7 @@ pub(super) fn init(args: &InitArgs) -> anyhow::Result<u8> {
         complain(&format!("note: {note}"));
     }
     for problem in &collected.problems {
-        complain(&format!("{}: {}", problem.source, problem.message));
+        tell(&format!("{}: {}", problem.source, problem.message));
     }
     let evidence = &collected.evidence;
     if evidence.collections.iter().all(|c| c.profile.is_none()) {
