@@ -7,7 +7,7 @@ use docward_model::{Finding, Report, Severity, Verdict, text};
 
 use crate::{
     View, ranking,
-    text::{change, checkout_path, plain},
+    text::{change, checkout_path, place_before, plain},
 };
 
 /// The number of annotations of each kind that GitHub shows per step; it silently drops the rest.
@@ -97,8 +97,8 @@ fn finding(report: &Report, finding: &Finding, out: &mut String) {
     };
     let title = format!("{} {}{}", finding.rule, finding.name, change(report, finding));
     let message = format!(
-        "{}: {}\nwhy: {}\ndo: {}",
-        finding.at.text(),
+        "{}{}\nwhy: {}\ndo: {}",
+        place_before(finding),
         finding.what,
         finding.why,
         finding.todo

@@ -129,9 +129,13 @@ impl Page<'_> {
         if let Some(excerpt) = &finding.excerpt {
             self.excerpt(excerpt, finding.location.as_ref(), out);
         }
-        if !finding.locations.is_empty() {
-            let others: Vec<String> =
-                finding.locations.iter().map(|at| other(finding, at)).collect();
+        let is_other = |at: &&Location| {
+            let first = finding.location.as_ref();
+            first.is_none_or(|first| (&first.file, first.line) != (&at.file, at.line))
+        };
+        let others = finding.locations.iter().filter(is_other);
+        let others: Vec<String> = others.map(|at| other(finding, at)).collect();
+        if !others.is_empty() {
             self.paragraph("also: ", &others.join(", "), out);
         }
         let todo = match best {

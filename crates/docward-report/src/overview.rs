@@ -21,18 +21,31 @@ const LISTED: usize = 4;
 /// The maximum number of lines for checks that did not run: each option is named once.
 const NOT_CHECKED: usize = 4;
 
+/// The number of lines of a useful table: a blank line, the heading, and a few rows.
+const TABLE: usize = 6;
+
 /// The first screen.
 pub(crate) fn overview(report: &Report, options: &TerminalOptions) -> String {
     let page = Overview { report, options, paint: Paint { color: options.color } };
     let mut lines = page.head();
     lines.extend(page.problems());
-    let tail = page.tail();
+    let mut tail = page.tail(NOT_CHECKED);
     let rules = ranking::by_rule(report);
-    let fix_first = page.fix_first(&rules);
-    lines.extend(fix_first);
-    let left = LINES.saturating_sub(lines.len() + tail.len());
-    lines.extend(page.table(&rules, left));
-    lines.extend(tail);
+    let left = |used: &[&Vec<String>]| {
+        LINES.saturating_sub(used.iter().map(|lines| lines.len()).sum())
+    };
+    let mut fix_first = page.fix_first(&rules, 2);
+    if left(&[&lines, &tail, &fix_first]) < TABLE {
+        fix_first = page.fix_first(&rules, 1);
+    }
+    let table = page.table(&rules, left(&[&lines, &tail, &fix_first]));
+    let free = left(&[&lines, &tail, &fix_first, &table]);
+    if free > 0 {
+        tail = page.tail(NOT_CHECKED + free);
+    }
+    for part in [fix_first, table, tail] {
+        lines.extend(part);
+    }
     let mut out = String::new();
     for line in lines {
         let _ = writeln!(out, "{}", line.trim_end());
@@ -72,6 +85,11 @@ struct Overview<'a> {
     report: &'a Report,
     options: &'a TerminalOptions,
     paint: Paint,
+}
+
+/// Returns whether a word is a date, such as `2026-09-25`, that the text contains.
+fn is_day_in(word: &str, text: &str) -> bool {
+    word.len() == 10 && word.as_bytes()[4] == b'-' && text.contains(word)
 }
 
 /// `2 err`, `3 warn`.
@@ -184,8 +202,8 @@ impl Overview<'_> {
         lines
     }
 
-    /// The rules to fix first, each with its worst place.
-    fn fix_first(&self, rules: &[OfRule<'_>]) -> Vec<String> {
+    /// The rules to fix first, each with its worst place, on at most this many lines.
+    fn fix_first(&self, rules: &[OfRule<'_>], most: usize) -> Vec<String> {
         if rules.is_empty() {
             return Vec::new();
         }
@@ -199,9 +217,11 @@ impl Overview<'_> {
             let path = rule.first.at.path().map(|path| format!("`{}` ", path.as_str()));
             let what = path.and_then(|path| what.strip_prefix(&path)).unwrap_or(&what);
             let limit = limit_day(self.report, rule.first);
+            // The sentence often contains the day already.
+            let limit = limit.filter(|limit| !limit.split(' ').any(|word| is_day_in(word, what)));
             let limit = limit.map_or_else(String::new, |limit| format!(" ({limit})"));
             let text = format!("{times}{place}{limit}: {what}");
-            let text = self.folded_to(&text, self.width().saturating_sub(used).max(20), 2);
+            let text = self.folded_to(&text, self.width().saturating_sub(used).max(20), most);
             for (row, text) in text.into_iter().enumerate() {
                 lines.push(match row {
                     0 => format!("  {} {code} {text}", at + 1),
@@ -247,8 +267,8 @@ impl Overview<'_> {
         lines
     }
 
-    /// The checks that did not run, and the next commands.
-    fn tail(&self) -> Vec<String> {
+    /// The checks that did not run, on at most this many lines, and the next commands.
+    fn tail(&self, most: usize) -> Vec<String> {
         let mut lines = vec![String::new()];
         for note in self.report.evidence.notes.iter().take(LISTED) {
             let note = self.folded(&format!("note: {}", line(note)), 2);
@@ -256,19 +276,19 @@ impl Overview<'_> {
         }
         let text = not_checked(self.report);
         if !text.is_empty() {
-            lines.extend(self.folded(&text, NOT_CHECKED).iter().map(|line| self.paint.dim(line)));
+            lines.extend(self.folded(&text, most).iter().map(|line| self.paint.dim(line)));
         }
-        let command = self.command();
+        let repeated = self.repeated();
         let rules = ranking::by_rule(self.report);
         let rule = ranking::fix_first(&rules).first().map(|rule| rule.first);
         let mut next = Vec::new();
         if let Some(first) = rule {
-            next.push((format!("{command} --show {}", first.rule), "one rule in full"));
-            next.push((format!("{command} --verbose"), "every finding in full"));
+            next.push((repeated.with(&format!("--show {}", first.rule)), "one rule in full"));
+            next.push((repeated.with("--verbose"), "every finding in full"));
         } else if !self.report.findings.is_empty() {
-            next.push((format!("{command} --verbose"), "the notes"));
+            next.push((repeated.with("--verbose"), "the notes"));
         }
-        next.push((format!("{command} --format html --output report.html"), "a page to share"));
+        next.push((repeated.with("--format html --output report.html"), "a page to share"));
         let column = next.iter().map(|(command, _)| command.chars().count()).max().unwrap_or(0);
         lines.push(self.paint.bold("Next"));
         for (command, about) in next {
@@ -276,14 +296,15 @@ impl Overview<'_> {
             let fits = full.chars().count() <= self.width();
             lines.push(if fits { full } else { format!("  {command}") });
         }
+        if let Some(note) = repeated.note() {
+            lines.push(self.paint.dim(&cut(&format!("  {note}"), self.width())));
+        }
         lines
     }
 
-    /// The command of the user, to be repeated. A connection string whose password is masked cannot be
-    /// repeated, so the variable with the connection string takes its place.
-    fn command(&self) -> String {
+    fn repeated(&self) -> Repeated {
         let run = self.report.run.as_ref().map(|run| run.command.as_str());
-        run.map_or_else(|| "docward audit …".to_owned(), without_output_options)
+        Repeated::of(run.unwrap_or("docward audit …"))
     }
 
     fn tag(&self, severity: Severity, code: &str) -> String {
@@ -295,27 +316,67 @@ impl Overview<'_> {
     }
 }
 
-/// The command line without the options for format and destination of its report: the next command
-/// sets its own.
-fn without_output_options(command: &str) -> String {
-    const WITH_VALUE: [&str; 7] =
-        ["-f", "--format", "-o", "--output", "--show", "--expand", "--emit-fixes"];
-    const ALONE: [&str; 4] = ["-v", "--verbose", "--statistics", "--write-baseline"];
-    let (mut kept, mut is_value) = (Vec::new(), false);
-    for word in shell_words(command) {
-        if std::mem::take(&mut is_value) || ALONE.contains(&word) {
-            continue;
+/// The command of the user, to be repeated with other options. It lacks the options for format and
+/// destination, which the next command sets itself. A connection string whose password is masked
+/// cannot be repeated, so a variable takes its place.
+struct Repeated {
+    command: String,
+    /// The words behind `--`, which are sources only.
+    last: String,
+    variables: Vec<&'static str>,
+    reads_input: bool,
+}
+
+impl Repeated {
+    fn of(command: &str) -> Self {
+        const WITH_VALUE: [&str; 7] =
+            ["-f", "--format", "-o", "--output", "--show", "--expand", "--emit-fixes"];
+        const ALONE: [&str; 4] = ["-v", "--verbose", "--statistics", "--write-baseline"];
+        let (command, last) = match command.split_once(" -- ") {
+            Some((command, last)) => (command, format!(" -- {last}")),
+            None => (command, String::new()),
+        };
+        let (mut kept, mut is_value) = (Vec::new(), false);
+        let (mut variables, mut reads_input) = (Vec::new(), false);
+        for word in shell_words(command) {
+            if std::mem::take(&mut is_value) || ALONE.contains(&word) {
+                continue;
+            }
+            let (option, value) = word.split_once('=').map_or((word, None), |(o, v)| (o, Some(v)));
+            if WITH_VALUE.contains(&option) {
+                is_value = value.is_none();
+                continue;
+            }
+            reads_input |= word == "-";
+            let is_client = kept.last().is_some_and(|last| last == "--client-uri");
+            let word = match (word.contains(MASKED), is_client || option == "--client-uri") {
+                (false, _) => word.to_owned(),
+                (true, false) => {
+                    variables.push("MONGODB_URI");
+                    "\"$MONGODB_URI\"".to_owned()
+                }
+                (true, true) => {
+                    variables.push("CLIENT_URI");
+                    let option = if is_client { "" } else { "--client-uri=" };
+                    format!("{option}\"$CLIENT_URI\"")
+                }
+            };
+            kept.push(word);
         }
-        let option = word.split_once('=').map_or(word, |(option, _)| option);
-        if WITH_VALUE.contains(&option) {
-            is_value = option == word;
-            continue;
-        }
-        let is_client = kept.last() == Some(&"--client-uri") || word.starts_with("--");
-        let is_masked_source = word.contains(MASKED) && !is_client;
-        kept.push(if is_masked_source { "\"$MONGODB_URI\"" } else { word });
+        variables.dedup();
+        Self { command: kept.join(" "), last, variables, reads_input }
     }
-    kept.join(" ")
+
+    fn with(&self, options: &str) -> String {
+        let input = if self.reads_input { " < FILE" } else { "" };
+        format!("{} {options}{}{input}", self.command, self.last)
+    }
+
+    /// The variables that the user must set, because passwords are not shown.
+    fn note(&self) -> Option<String> {
+        let names = self.variables.join(" and ");
+        (!names.is_empty()).then(|| format!("Set {names} first: passwords are not repeated here"))
+    }
 }
 
 /// The words of a command line, in which single quotes group words.
@@ -388,27 +449,37 @@ fn not_checked(report: &Report) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::without_output_options;
+    use super::Repeated;
+
+    fn repeated(typed: &str, options: &str) -> String {
+        Repeated::of(typed).with(options)
+    }
 
     #[test]
-    fn a_masked_source_is_named_by_its_variable() {
+    fn masked_strings_are_named_by_variables() {
         let typed = "docward audit 'mongodb://app:*****@h/?a=1&b=2' --full";
-        assert_eq!(without_output_options(typed), "docward audit \"$MONGODB_URI\" --full");
-        for client in ["--client-uri mongodb://app:*****@h", "--client-uri=mongodb://app:*****@h"] {
-            let typed = format!("docward audit dump {client}");
-            assert_eq!(without_output_options(&typed), typed, "another string than the source");
+        assert_eq!(repeated(typed, "-v"), "docward audit \"$MONGODB_URI\" --full -v");
+        let note = Repeated::of(typed).note().expect("there is a password");
+        assert!(note.starts_with("Set MONGODB_URI first"), "{note}");
+        for option in ["--client-uri ", "--client-uri="] {
+            let typed = format!("docward audit dump {option}mongodb://app:*****@h");
+            let expect = format!("docward audit dump {option}\"$CLIENT_URI\" -v");
+            assert_eq!(repeated(&typed, "-v"), expect);
         }
+        assert_eq!(Repeated::of("docward audit dump").note(), None);
     }
 
     #[test]
     fn next_commands_set_their_own_output() {
         for (typed, expect) in [
-            ("docward audit dump", "docward audit dump"),
-            ("docward audit dump -f json -o out.json", "docward audit dump"),
-            ("docward audit --format=html=a.html dump --show D008", "docward audit dump"),
-            ("docward audit 'my dump' -o 'a b.html' --full -v", "docward audit 'my dump' --full"),
+            ("docward audit dump", "docward audit dump -v"),
+            ("docward audit dump -f json -o out.json", "docward audit dump -v"),
+            ("docward audit --format=html=a.html dump --show D008", "docward audit dump -v"),
+            ("docward audit 'my dump' -o 'a b.html' --full -v", "docward audit 'my dump' --full -v"),
+            ("docward audit -- -dump", "docward audit -v -- -dump"),
+            ("docward audit - --as a.b", "docward audit - --as a.b -v < FILE"),
         ] {
-            assert_eq!(without_output_options(typed), expect);
+            assert_eq!(repeated(typed, "-v"), expect);
         }
     }
 }

@@ -8,9 +8,6 @@ use docward_model::{Area, Finding, Report, Severity};
 /// The number of rules listed under "Fix first".
 pub(crate) const FIX_FIRST: usize = 5;
 
-/// The maximum number of rules of one area among them, unless nothing else was found.
-const OF_AREA: usize = 2;
-
 /// The rule that recognises well-implemented patterns.
 const PATTERNS: &str = "R020";
 
@@ -35,22 +32,23 @@ pub(crate) fn by_rule(report: &Report) -> Vec<OfRule<'_>> {
     rules
 }
 
-/// Returns the rules to fix first, by the consequence of not fixing them. Hygiene therefore comes
-/// last, whatever its severity. While other areas have findings, no area has more than [`OF_AREA`]
-/// places.
+/// Returns the rules to fix first, ordered by the consequence of not fixing them. Each area has its
+/// worst rule among them before another area has its second. Hygiene only fills what is left.
 pub(crate) fn fix_first<'a, 'r>(rules: &'r [OfRule<'a>]) -> Vec<&'r OfRule<'a>> {
     let mut ordered: Vec<&OfRule<'_>> = rules.iter().collect();
-    ordered.sort_by_key(|rule| rule.first.area == Area::Hygiene);
+    ordered.sort_by_key(|rule| rule.first.area);
     let mut of_area: BTreeMap<Area, usize> = BTreeMap::new();
-    let (mut chosen, mut others) = (Vec::new(), Vec::new());
-    for rule in ordered {
-        let count = of_area.entry(rule.first.area).or_default();
-        *count += 1;
-        if *count <= OF_AREA { chosen.push(rule) } else { others.push(rule) }
+    let mut turns = Vec::new();
+    for (position, rule) in ordered.iter().enumerate() {
+        let turn = of_area.entry(rule.first.area).or_default();
+        turns.push((rule.first.area == Area::Hygiene, *turn, position));
+        *turn += 1;
     }
-    chosen.extend(others);
-    chosen.truncate(FIX_FIRST);
-    chosen
+    turns.sort_unstable();
+    turns.truncate(FIX_FIRST);
+    let mut chosen: Vec<usize> = turns.into_iter().map(|(_, _, position)| position).collect();
+    chosen.sort_unstable();
+    chosen.into_iter().map(|position| ordered[position]).collect()
 }
 
 /// Returns whether a finding recognises a pattern. It needs no action, so it is counted separately,
@@ -103,7 +101,8 @@ pub(crate) fn missing_inputs(report: &Report) -> Vec<MissingInput<'_>> {
             "a declared model" => (5, "a design", "--design MODEL.yaml"),
             "shard keys" => (6, "shard keys", "docward.toml"),
             "options" | "indexes" => (7, "metadata of a mongodump", ""),
-            "documents" | "names" => (8, "documents", ""),
+            "names" => (8, "names of the collections", "--as DB.COLL"),
+            "documents" => (8, "documents", ""),
             "a schema to check against" => (9, "a schema", "docward schema check"),
             other => (10, other, ""),
         };

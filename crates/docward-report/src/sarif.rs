@@ -13,7 +13,7 @@ use crate::{
     View,
     json::data,
     ranking,
-    text::{checkout_path, plain, seen},
+    text::{checkout_path, place_before, plain, seen},
 };
 
 const SCHEMA: &str =
@@ -146,8 +146,8 @@ fn level(severity: Severity) -> &'static str {
 
 fn result(report: &Report, finding: &Finding, rule: usize) -> Value {
     let text = format!(
-        "{}: {}. Why: {}. Do: {}.",
-        finding.at.text(),
+        "{}{}. Why: {}. Do: {}.",
+        place_before(finding),
         finding.what,
         finding.why,
         finding.todo

@@ -45,6 +45,11 @@ pub(crate) fn terminal(report: &Report, options: &TerminalOptions, site: &Site) 
             for skip in skipped {
                 let _ = writeln!(out, "\n{} was not checked: it needs {}", skip.rule, skip.needs);
             }
+            let near = options.show.iter().filter_map(|word| page.nearest(word));
+            let near: Vec<String> = near.map(|name| format!("`{name}`")).collect();
+            if !near.is_empty() {
+                let _ = writeln!(out, "\ndid you mean {}?", near.join(" or "));
+            }
             let _ = writeln!(
                 out,
                 "\nno finding matches --show {wanted}: name a rule, a family, a severity, an area, a database, a \
@@ -157,6 +162,15 @@ impl Page<'_> {
         }
     }
 
+    /// The namespace that a word of `--show` probably meant.
+    fn nearest(&self, word: &str) -> Option<String> {
+        let distance = |name: &&String| strsim::damerau_levenshtein(word, name);
+        let known = self.report.namespaces.iter().flatten();
+        let nearest = known.filter(|name| *name != word).min_by_key(distance)?;
+        let is_near = distance(&nearest) <= (word.chars().count() / 4).max(1);
+        is_near.then(|| line(nearest))
+    }
+
     fn section(&self, severity: Severity, out: &mut String) {
         let findings: Vec<&Finding> = self
             .report
@@ -181,7 +195,13 @@ impl Page<'_> {
         let _ = writeln!(out, "\n{title} ({})", findings.len());
         let mut place: Option<String> = None;
         for finding in &findings {
-            if self.is_folded(finding, by_rule[&*finding.rule].len()) {
+            let same = &by_rule[&*finding.rule];
+            if self.is_folded(finding, same.len()) {
+                // The whole rule stands where its first finding would.
+                if std::ptr::eq(same[0], *finding) {
+                    self.folded(same, out);
+                    place = None;
+                }
                 continue;
             }
             let here = match (&finding.location, finding.at.namespace()) {
@@ -194,11 +214,6 @@ impl Page<'_> {
                 place = Some(here);
             }
             self.finding(finding, out);
-        }
-        let folded: Vec<_> =
-            by_rule.into_values().filter(|same| self.is_folded(same[0], same.len())).collect();
-        for same in folded {
-            self.folded(&same, out);
         }
     }
 

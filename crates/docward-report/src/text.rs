@@ -1,7 +1,8 @@
 //! Colours, line breaking, and sentences that several formats share.
 
 use docward_model::{
-    Basis, Change, Deadline, Finding, NamespacePattern, Report, Seen, Severity, SourceKind, text,
+    Basis, Change, Deadline, Finding, NamespacePattern, Report, Seen, Severity, SourceKind, Subject,
+    text,
 };
 
 /// Adds colours if they are enabled.
@@ -114,6 +115,13 @@ pub(crate) fn checkout_path(report: &Report, file: &str) -> String {
         Some(code) if file.starts_with('/') => code.within_project(file),
         _ => file.to_owned(),
     }
+}
+
+/// The place of a finding before its message: `db_shop.t_order: `. Empty for findings in code, whose
+/// message stands beside the code.
+pub(crate) fn place_before(finding: &Finding) -> String {
+    let is_code = finding.location.is_some() && finding.at == Subject::Deployment;
+    if is_code { String::new() } else { format!("{}: ", finding.at.text()) }
 }
 
 /// The change of a finding since an earlier report, printed after its name: ` (new)`.

@@ -159,17 +159,20 @@ fn chosen_first(report: &Value) -> Vec<String> {
             rules.push(rule);
         }
     }
-    rules.sort_by_key(|(.., area)| area == "hygiene");
-    let mut areas: Vec<String> = Vec::new();
-    let (mut chosen, mut others) = (Vec::new(), Vec::new());
-    for (rule, _, area) in rules {
-        let of_area = areas.iter().filter(|known| **known == area).count();
-        areas.push(area);
-        if of_area < 2 { chosen.push(rule) } else { others.push(rule) }
+    let areas = ["writes", "correctness", "security", "growth", "speed", "hygiene"];
+    let mut chosen: Vec<(usize, usize, String)> = Vec::new();
+    // Every area gives its first rule, then its second, and so on; hygiene fills what is left.
+    for turn in 0..5 {
+        for (at, area) in areas.iter().enumerate().take(5) {
+            let of_area = rules.iter().filter(|(.., of)| of == area);
+            chosen.extend(of_area.skip(turn).take(1).map(|(rule, ..)| (at, turn, rule.clone())));
+        }
     }
-    chosen.extend(others);
+    let hygiene = rules.iter().filter(|(.., of)| of == "hygiene").enumerate();
+    chosen.extend(hygiene.map(|(turn, (rule, ..))| (5, turn, rule.clone())));
     chosen.truncate(5);
-    chosen
+    chosen.sort();
+    chosen.into_iter().map(|(.., rule)| rule).collect()
 }
 
 #[test]
@@ -190,7 +193,7 @@ fn every_format_has_the_order_of_the_first_screen() {
     let rows: Vec<&str> =
         table.lines().take(5).filter_map(|row| row.split_whitespace().next()).collect();
     assert_eq!(order[..5], rows[..]);
-    // The rules are chosen in this order, at most two of an area, and hygiene comes last.
+    // The worst rule of each area comes before the second of another.
     assert_eq!(chosen_first(&report), fix_first(&screen));
     let markdown = stdout(&docward(&["audit", SHOP, "--format", "markdown"]));
     let at = |rule: &str| markdown.find(rule).unwrap_or(usize::MAX);
@@ -265,7 +268,7 @@ fn a_source_that_is_missing_comes_from_the_environment() {
     let none = run_in(directory.path(), &[], &["audit"]);
     assert_eq!(code(&none), 2);
     assert!(stderr(&none).contains("or set MONGODB_URI"), "{}", stderr(&none));
-    let servers = Launch::standalone().start();
+    let servers = Launch::standalone().shared().start();
     servers.insert("shop.orders", (0..20).map(|n| doc! { "_id": n, "total": n }));
     let uri = servers.uri();
     let found = run_in(directory.path(), &[("MONGODB_URI", &uri)], &["audit"]);
@@ -274,7 +277,7 @@ fn a_source_that_is_missing_comes_from_the_environment() {
 
 #[test]
 fn the_database_of_a_connection_string_is_what_is_audited() {
-    let servers = Launch::standalone().start();
+    let servers = Launch::standalone().shared().start();
     servers.insert("shop.orders", (0..20).map(|n| doc! { "_id": n, "total": n }));
     servers.insert("crm.people", (0..30).map(|n| doc! { "_id": n, "name": "x" }));
     let uri = |database: &str| servers.uri().replacen("/?", &format!("/{database}?"), 1);
@@ -474,6 +477,123 @@ fn init_writes_a_file_that_the_next_run_takes() {
     let nothing = run_in(directory.path(), &[], &["init", "nothere", "--output", "-"]);
     assert_eq!(code(&nothing), 2);
     assert!(stderr(&nothing).contains("error: nothere"), "{nothing:?}");
+}
+
+#[test]
+fn a_report_of_nothing_replaces_no_report() {
+    let directory = tempfile::tempdir().unwrap();
+    let kept = directory.path().join("kept.json");
+    fs::write(&kept, "yesterday").unwrap();
+    let output = kept.display().to_string();
+    let servers = Launch::standalone().auth().start();
+    let nobody = servers.create_user("nobody", Vec::<bson::Bson>::new());
+    let uri = servers.uri_as(Some(&nobody));
+    let audit = docward(&["audit", &uri, "-f", "json", "-o", &output]);
+    assert_eq!((code(&audit), stdout(&audit)), (2, String::new()), "{audit:?}");
+    assert!(stderr(&audit).contains("error: mongodb://"), "{audit:?}");
+    let mut command = Command::cargo_bin("docward").unwrap();
+    let empty = command.args(["audit", "-", "--as", "db.t", "-f", "json", "-o", &output]);
+    let empty = empty.write_stdin("").output().unwrap();
+    assert_eq!((code(&empty), stdout(&empty)), (2, String::new()), "{empty:?}");
+    assert_eq!(fs::read_to_string(&kept).unwrap(), "yesterday");
+}
+
+#[test]
+fn init_reads_only_the_database_of_the_connection_string() {
+    let servers = Launch::standalone().shared().start();
+    servers.insert("shop.orders", [doc! { "orderNo": 1 }]);
+    servers.insert("other.things", [doc! { "thing_no": 1 }]);
+    let directory = tempfile::tempdir().unwrap();
+    let of = |database: &str| servers.uri().replace("/?", &format!("/{database}?"));
+    let made = run_in(directory.path(), &[], &["init", &of("shop"), "--output", "-"]);
+    assert!(stdout(&made).contains("shop.orders"), "{made:?}");
+    assert!(!stdout(&made).contains("other.things"), "{made:?}");
+    let missing = run_in(directory.path(), &[], &["init", &of("SHOP"), "--output", "-"]);
+    assert_eq!(code(&missing), 2, "{missing:?}");
+    assert!(stderr(&missing).contains("did you mean `shop`?"), "{missing:?}");
+}
+
+#[test]
+fn init_looks_into_any_directory_or_file() {
+    let directory = tempfile::tempdir().unwrap();
+    let write = |path: &str, text: &str| {
+        let path = directory.path().join(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    };
+    let program = "from pymongo import MongoClient\n\nclient = MongoClient('db1')\n";
+    write("app/main.py", program);
+    write("app/package.json", "{}");
+    write("mixed/main.py", program);
+    write("mixed/dump/shop/orders.bson", "");
+    write("mixed/dump/shop/orders.metadata.json", "{}");
+    write("data/orders.json", "[{\"orderNo\": 1}]");
+    for (named, next) in [
+        ("app", "next: docward lint app --config s.toml\n"),
+        ("app/main.py", "next: docward lint app/main.py --config s.toml\n"),
+        ("data", "next: docward audit data --config s.toml\n"),
+        ("data/orders.json", "next: docward audit data/orders.json --config s.toml\n"),
+        (
+            "mixed",
+            "next: docward audit mixed/dump --config s.toml\nnext: docward lint mixed --config s.toml\n",
+        ),
+    ] {
+        let made =
+            run_in(directory.path(), &[], &["init", named, "--yes", "--force", "-o", "s.toml"]);
+        assert_eq!(code(&made), 0, "{named}: {made:?}");
+        assert!(stderr(&made).ends_with(next), "{named}: {made:?}");
+    }
+}
+
+#[test]
+fn next_commands_can_be_pasted() {
+    let directory = tempfile::tempdir().unwrap();
+    fs::write(directory.path().join("-orders.json"), "[{\"Order_No\": 1}, {\"orderNo\": 2}]").unwrap();
+    let screen = run_in(directory.path(), &[], &["audit", "--", "-orders.json"]);
+    let screen = stdout(&screen);
+    let shown = screen.lines().find(|line| line.contains("--verbose")).expect("a next command");
+    let words: Vec<&str> = shown.split_whitespace().skip(1).take_while(|w| *w != "every").collect();
+    let words: Vec<&str> = words.into_iter().take_while(|word| *word != "the").collect();
+    let again = run_in(directory.path(), &[], &words);
+    assert_ne!(code(&again), 2, "{words:?}: {again:?}");
+    let client = "mongodb://app:secret@db1,db2/?replicaSet=rs0&w=0";
+    let screen = docward(&["audit", SHOP, "--client-uri", client]);
+    let screen = stdout(&screen);
+    assert!(screen.contains("--client-uri \"$CLIENT_URI\" --verbose"), "{screen}");
+    assert!(screen.contains("Set CLIENT_URI first"), "{screen}");
+}
+
+#[test]
+fn a_screen_with_problems_keeps_its_table() {
+    let directory = tempfile::tempdir().unwrap();
+    for number in 0..6 {
+        fs::write(directory.path().join(format!("broken{number}.json")), "[{").unwrap();
+    }
+    let broken = directory.path().display().to_string();
+    for width in ["60", "80", "100", "200"] {
+        let mut command = Command::cargo_bin("docward").unwrap();
+        let output = command.args(["audit", SHOP, &broken]).current_dir(root());
+        let text = stdout(&output.env("COLUMNS", width).output().unwrap());
+        assert!(text.lines().count() <= 40, "{width}: {text}");
+        assert!(text.contains("Not read in full") && text.contains("By rule"), "{width}: {text}");
+    }
+}
+
+#[test]
+fn every_format_has_one_order_of_rules() {
+    let (report, _) = audit_json(&[SHOP]);
+    let mut rules: Vec<String> = Vec::new();
+    for finding in report["findings"].as_array().unwrap() {
+        let rule = finding["rule"].as_str().unwrap().to_owned();
+        if finding["severity"] == "error" && !rules.contains(&rule) {
+            rules.push(rule);
+        }
+    }
+    let text = stdout(&docward(&["audit", SHOP, "--verbose"]));
+    let errors = text.split("\nWARNINGS (").next().unwrap();
+    let places = rules.iter().map(|rule| errors.find(&format!("\n  {rule} ")));
+    let places: Vec<usize> = places.map(|place| place.expect("every rule")).collect();
+    assert!(places.is_sorted(), "{rules:?}\n{errors}");
 }
 
 #[test]

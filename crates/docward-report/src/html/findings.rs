@@ -350,21 +350,17 @@ fn proposed(fix: &Fix) -> Markup {
 
 /// The figures and the rule book's ids, for verification.
 fn behind(report: &Report, finding: &Finding) -> Markup {
-    let refactoring = finding.fix.as_ref().and_then(|fix| fix.refactoring.as_deref());
     let has_examples = report.show_values && !finding.examples.is_empty();
     html! {
-        @if !finding.data.entries().is_empty() || !finding.clauses.is_empty() || refactoring.is_some() || has_examples {
+        @if !finding.data.entries().is_empty() || !finding.clauses.is_empty() || has_examples {
             details .behind {
                 summary { "Details" }
                 @if !finding.data.entries().is_empty() { (figures::drawn(finding.data.entries())) }
                 @if has_examples {
                     p { "Examples: " @for example in &finding.examples { code { (plain(example)) } " " } }
                 }
-                @if !finding.clauses.is_empty() || refactoring.is_some() {
-                    p .muted {
-                        @if !finding.clauses.is_empty() { "Clauses of the rule book: " (finding.clauses.join(", ")) ". " }
-                        @if let Some(id) = refactoring { "Refactoring: " (id) "." }
-                    }
+                @if !finding.clauses.is_empty() {
+                    p .muted { "Clauses of the rule book: " (finding.clauses.join(", ")) "." }
                 }
             }
         }
