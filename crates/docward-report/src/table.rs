@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use crate::markdown::cell;
+use crate::{markdown::cell, text::wrap};
 
 /// A column of a table: its heading, and the function for its cells.
 pub(crate) struct Column<R> {
@@ -56,12 +56,23 @@ pub(crate) fn table(rows: &[Vec<String>], left: &[usize], indent: usize) -> Stri
     out
 }
 
-/// A table of columns for the terminal.
-pub(crate) fn columns_table<R>(columns: &[Column<R>], rows: &[R]) -> String {
+/// A table of columns for the terminal. If it is too wide, each row becomes a list of its cells.
+pub(crate) fn columns_table<R>(columns: &[Column<R>], rows: &[R], width: usize) -> String {
     let mut lines = vec![columns.iter().map(|column| column.heading.to_owned()).collect()];
     lines.extend(rows.iter().map(|row| columns.iter().map(|column| column.of(row)).collect()));
     let left: Vec<usize> = (0..columns.len()).filter(|at| columns[*at].is_text).collect();
-    table(&lines, &left, 2)
+    let whole = table(&lines, &left, 2);
+    if whole.lines().all(|line| line.chars().count() <= width) {
+        return whole;
+    }
+    let mut out = String::new();
+    for row in rows {
+        let mut cells = columns.iter().map(|column| (column.heading, column.of(row)));
+        let name = cells.next().map_or_else(String::new, |(_, name)| name);
+        let rest: Vec<String> = cells.map(|(heading, cell)| format!("{heading} {cell}")).collect();
+        let _ = writeln!(out, "  {}", wrap(&format!("{name}: {}", rest.join(" · ")), width, 2, 4));
+    }
+    out
 }
 
 /// A table of columns for Markdown.

@@ -6,7 +6,7 @@ use docward_connect::{
     CONNECT_TIMEOUT_MS, Given, MAX_IDLE_MS, Method, Plan, Scenario, Scenarios, ServicePlan,
     Verdict, WAIT_QUEUE_MS, share_text,
 };
-use docward_model::{LimitScope, text};
+use docward_model::{LimitScope, Run, text};
 use serde_json::{Value, json};
 
 use super::{gravity, plot::plot, verdict};
@@ -32,6 +32,8 @@ pub struct PlanReport {
     pub open_now: Option<u64>,
     /// Docward's version.
     pub version: &'static str,
+    /// The date and the command.
+    pub run: Run,
 }
 
 /// Returns whether the plan itself exceeds the budget; scenarios do not count.
@@ -165,7 +167,7 @@ pub(crate) fn terminal(report: &PlanReport, look: Look) -> String {
             let _ = writeln!(out, "  {demand}");
         }
     } else {
-        out.push_str(&columns_table(&service_columns(), &plan.services));
+        out.push_str(&columns_table(&service_columns(), &plan.services, look.width));
     }
     if let [part] = plan.services.as_slice()
         && !part.reads.asks
@@ -183,7 +185,7 @@ pub(crate) fn terminal(report: &PlanReport, look: Look) -> String {
         let _ = writeln!(out, "  {}", wrap(&line, look.width, 2, 4));
     }
     out.push('\n');
-    out.push_str(&columns_table(&scenario_columns(report), &report.scenarios.rows));
+    out.push_str(&columns_table(&scenario_columns(report), &report.scenarios.rows, look.width));
     let mark = report.given.first().map_or(0, |given| given.instances);
     let _ = writeln!(out, "\n  share of the limit by applications (◆ today)");
     out.push_str(&plot(&report.scenarios.curve, mark, 2));

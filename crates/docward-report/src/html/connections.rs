@@ -16,8 +16,10 @@ const LEFT: f64 = 54.0;
 const RIGHT: f64 = 14.0;
 const TOP: f64 = 20.0;
 const BOTTOM: f64 = 44.0;
-/// The maximum share drawn: above it the lines at 80 % and 100 % could not be distinguished.
-const HIGHEST: f64 = 20.0;
+/// Above this share, the lines at 80 % and 100 % could not be distinguished on a linear axis.
+const HIGHEST_LINEAR: f64 = 6.0;
+/// The smallest share of a logarithmic axis.
+const LEAST_SHARE: f64 = 0.01;
 /// The distances between the lines of the axis; at most six lines are drawn.
 const STEPS: [f64; 5] = [0.5, 1.0, 2.0, 5.0, 10.0];
 
@@ -39,6 +41,10 @@ pub(crate) fn page(report: &PlanReport) -> String {
                     h1 { "Connection plan" }
                     p .muted { (subject(report)) }
                     @for origin in &report.origins { p .muted { (code_spans(origin)) } }
+                    p .muted {
+                        @if !report.run.started.is_empty() { (report.run.started) " UTC · " }
+                        code { (report.run.command) }
+                    }
                 }
                 (buttons(false))
             }
@@ -144,25 +150,60 @@ fn rows<R>(
     }
 }
 
-/// The share of the limit by number of applications, with lines at 80 % and 100 %. A curve that
-/// leaves the chart ends with an arrow and a label.
+/// The vertical axis: linear while the lines at 80 % and 100 % stay apart, else logarithmic, so that
+/// the whole curve fits.
+struct Axis {
+    least: f64,
+    top: f64,
+    is_log: bool,
+}
+
+impl Axis {
+    fn of(curve: &[(u64, f64)], today: f64) -> Self {
+        let shares = || curve.iter().map(|(_, share)| *share).chain([today]);
+        let most = shares().fold(0.0, f64::max) * 1.05;
+        if most <= HIGHEST_LINEAR {
+            return Self { least: 0.0, top: most.max(1.2), is_log: false };
+        }
+        let decade = |share: f64| 10.0_f64.powf(share.max(LEAST_SHARE).log10().floor());
+        Self { least: decade(shares().fold(0.8, f64::min)), top: most, is_log: true }
+    }
+
+    /// The position of a share, from 0 at the bottom to 1 at the top.
+    fn position(&self, share: f64) -> f64 {
+        if self.is_log {
+            (share.max(self.least) / self.least).ln() / (self.top / self.least).ln()
+        } else {
+            share / self.top
+        }
+    }
+
+    /// The shares with a line.
+    fn ticks(&self) -> Vec<f64> {
+        let next: Box<dyn Fn(u32) -> f64> = if self.is_log {
+            Box::new(|n| self.least * 10.0_f64.powi(n as i32))
+        } else {
+            let step = STEPS.into_iter().find(|step| self.top / step <= 6.0).unwrap_or(1.0);
+            Box::new(move |n| f64::from(n) * step)
+        };
+        (0..).map(next).take_while(|share| *share <= self.top).collect()
+    }
+}
+
+/// The share of the limit by number of applications, with lines at 80 % and 100 %.
 fn chart(report: &PlanReport) -> Markup {
     let curve = &report.scenarios.curve;
     let (Some(first), Some(last)) = (curve.first(), curve.last()) else { return html! {} };
-    let top = (last.1 * 1.05).clamp(1.2, HIGHEST);
+    let (today, share) = (report.given.first().map_or(0, |given| given.instances), report.plan.share);
+    let axis = Axis::of(curve, share);
     let span = (last.0 - first.0).max(1) as f64;
-    let x = |apps: f64| LEFT + (apps - first.0 as f64) / span * (WIDTH - LEFT - RIGHT);
-    let y = |share: f64| HEIGHT - BOTTOM - share.min(top) / top * (HEIGHT - TOP - BOTTOM);
-    let (points, leaves) = drawn(curve, top);
+    let x = |apps: u64| LEFT + (apps.saturating_sub(first.0)) as f64 / span * (WIDTH - LEFT - RIGHT);
+    let y = |share: f64| HEIGHT - BOTTOM - axis.position(share) * (HEIGHT - TOP - BOTTOM);
     let points: Vec<String> =
-        points.iter().map(|(apps, share)| format!("{:.1},{:.1}", x(*apps), y(*share))).collect();
-    let today = report.given.first().map_or(0, |given| given.instances);
-    let mark = curve.iter().rev().find(|(apps, _)| *apps <= today);
-    let step = STEPS.into_iter().find(|step| top / step <= 6.0).unwrap_or(HIGHEST);
+        curve.iter().map(|(apps, share)| format!("{:.1},{:.1}", x(*apps), y(*share))).collect();
     // The curve rises: on the right it is far above the limit, unless everything fits.
     let (beside, anchor) =
         if last.1 > 1.3 { (WIDTH - RIGHT - 4.0, "end") } else { (LEFT + 6.0, "start") };
-    let ticks = (0..).map(|n| f64::from(n) * step).take_while(|share| *share <= top);
     let words = format!(
         "share of the limit: {} with {}, {} with {}",
         share_text(first.1),
@@ -170,12 +211,15 @@ fn chart(report: &PlanReport) -> Markup {
         share_text(last.1),
         text::plural(last.0, "application")
     );
+    let note = if axis.is_log { "pools as planned; logarithmic scale" } else { "pools as planned" };
+    let (at, high) = (x(today).min(WIDTH - RIGHT), y(share));
+    let here = format!("today: {}, {}", text::count(today), share_text(share));
     html! {
         figure .chart style="max-width:36rem" {
-            figcaption { b { "Share of the limit by applications" } " " span .muted { "pools as planned" } }
+            figcaption { b { "Share of the limit by applications" } " " span .muted { (note) } }
             svg .plan-chart viewBox={ "0 0 " (WIDTH) " " (HEIGHT) } role="img" aria-label=(words) {
                 title { (words) }
-                @for share in ticks {
+                @for share in axis.ticks() {
                     line .grid x1=(px(LEFT)) x2=(px(WIDTH - RIGHT)) y1=(px(y(share))) y2=(px(y(share))) {}
                     text .tick x=(px(LEFT - 6.0)) y=(px(y(share) + 4.0)) text-anchor="end" { (format!("{:.0} %", share * 100.0)) }
                 }
@@ -187,27 +231,12 @@ fn chart(report: &PlanReport) -> Markup {
                 line .axis x1=(px(LEFT)) x2=(px(WIDTH - RIGHT)) y1=(px(HEIGHT - BOTTOM)) y2=(px(HEIGHT - BOTTOM)) {}
                 line .axis x1=(px(LEFT)) x2=(px(LEFT)) y1=(px(TOP)) y2=(px(HEIGHT - BOTTOM)) {}
                 polyline points=(points.join(" ")) style="fill:none;stroke:var(--bar);stroke-width:2.5" {}
-                @if let Some(apps) = leaves {
-                    @let (at, end) = (x(apps), y(top));
-                    polyline points=(format!("{:.1},{:.1} {:.1},{:.1} {:.1},{:.1}", at - 5.0, end + 7.0, at, end, at + 5.0, end + 7.0)) style="fill:none;stroke:var(--bar);stroke-width:2.5" {}
-                    text .tick x=(px(WIDTH - RIGHT)) y=(px(TOP - 6.0)) text-anchor="end" {
-                        "up to " (share_text(last.1)) " with " (text::count(last.0))
-                    }
-                }
-                @if let Some((apps, share)) = mark {
-                    @let words = format!("today: {}, {}", text::count(today), share_text(*share));
-                    @let (at, high) = (x(*apps as f64), y(*share));
-                    @if *share > top {
-                        text .today x=(px(WIDTH - RIGHT)) y=(px(TOP + 12.0)) text-anchor="end" { (words) }
-                    } @else {
-                        circle .dot cx=(px(at)) cy=(px(high)) r="5" style="fill-opacity:1" {}
-                        // On the left there is room above the curve, on the right below it.
-                        @if at > WIDTH * 0.55 {
-                            text .today x=(px(at - 8.0)) y=(px((high - 8.0).max(12.0))) text-anchor="end" { (words) }
-                        } @else {
-                            text .today x=(px(at + 9.0)) y=(px((high + 16.0).min(HEIGHT - BOTTOM - 6.0))) text-anchor="start" { (words) }
-                        }
-                    }
+                circle .dot cx=(px(at)) cy=(px(high)) r="5" style="fill-opacity:1" {}
+                // On the left there is room above the curve, on the right below it.
+                @if at > WIDTH * 0.55 {
+                    text .today x=(px(at - 8.0)) y=(px((high - 8.0).max(12.0))) text-anchor="end" { (here) }
+                } @else {
+                    text .today x=(px(at + 9.0)) y=(px((high + 16.0).min(HEIGHT - BOTTOM - 6.0))) text-anchor="start" { (here) }
                 }
                 text .tick x=(px(LEFT)) y=(px(HEIGHT - BOTTOM + 16.0)) text-anchor="start" { (text::count(first.0)) }
                 text .tick x=(px(WIDTH - RIGHT)) y=(px(HEIGHT - BOTTOM + 16.0)) text-anchor="end" { (text::count(last.0)) }
@@ -215,25 +244,6 @@ fn chart(report: &PlanReport) -> Markup {
             }
         }
     }
-}
-
-/// The points of a curve up to a share, and the position where it leaves the chart, if it does.
-fn drawn(curve: &[(u64, f64)], top: f64) -> (Vec<(f64, f64)>, Option<f64>) {
-    let mut points: Vec<(f64, f64)> = Vec::new();
-    for (apps, share) in curve {
-        let (apps, share) = (*apps as f64, *share);
-        if share <= top {
-            points.push((apps, share));
-            continue;
-        }
-        let edge = match points.last() {
-            Some((before, low)) => before + (apps - before) * (top - low) / (share - low),
-            None => apps,
-        };
-        points.push((edge, top));
-        return (points, Some(edge));
-    }
-    (points, None)
 }
 
 fn px(value: f64) -> String {
@@ -245,10 +255,23 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_curve_ends_where_it_leaves_the_picture() {
-        let curve = [(1, 1.0), (2, 2.0), (3, 6.0), (4, 8.0)];
-        assert_eq!(drawn(&curve, 4.0), (vec![(1.0, 1.0), (2.0, 2.0), (2.5, 4.0)], Some(2.5)));
-        assert_eq!(drawn(&curve, 8.0).1, None);
-        assert_eq!(drawn(&[(1, 9.0)], 4.0), (vec![(1.0, 4.0)], Some(1.0)));
+    fn every_share_is_inside_the_picture_and_the_lines_stay_apart() {
+        let pixels = HEIGHT - TOP - BOTTOM;
+        for (curve, today) in [
+            (vec![(1, 0.1), (20, 0.5)], 0.2),
+            (vec![(1, 0.5), (2, 5.0)], 0.5),
+            (vec![(1, 0.001), (513, 68.4)], 53.3),
+            (vec![(1, 0.0), (2, 9e6)], 2.0),
+            (vec![(1, 9.0)], 9.0),
+        ] {
+            let axis = Axis::of(&curve, today);
+            for share in curve.iter().map(|(_, share)| *share).chain([today, 0.8, 1.0]) {
+                let at = axis.position(share);
+                assert!((0.0..=1.0).contains(&at), "{share} of {curve:?} is at {at}");
+            }
+            let gap = (axis.position(1.0) - axis.position(0.8)) * pixels;
+            assert!(gap > 2.0, "{gap} of {curve:?}");
+            assert!(axis.ticks().len() <= 12, "{:?}", axis.ticks());
+        }
     }
 }

@@ -9,6 +9,7 @@ use docward_report::{Format, PlanReport, plan_fails, plan_report};
 use super::inputs::{self, AroundArgs, Live, counts};
 use crate::{
     args::{PICTURES, formats, words},
+    output::Started,
     terminal::{CLEAN, FINDINGS},
 };
 
@@ -152,6 +153,7 @@ const USUAL_LIMIT: u64 = 3_000;
 
 /// Runs the command. The exit code is 1 if the plan exceeds the budget.
 pub(super) fn plan(args: &PlanArgs) -> anyhow::Result<u8> {
+    let started = Started::now();
     let (settings, live) = args.around.known()?;
     let mut origins = Vec::new();
     let given = services(args, &settings, &mut origins)?;
@@ -169,6 +171,7 @@ pub(super) fn plan(args: &PlanArgs) -> anyhow::Result<u8> {
         is_standalone: is_standalone(args, &settings, live.as_ref()),
         open_now: live.as_ref().and_then(|live| live.open),
         version: env!("CARGO_PKG_VERSION"),
+        run: started.ended(),
     };
     args.around.put(&plan_report(&report, args.format, args.around.look()))?;
     Ok(if plan_fails(&report) { FINDINGS } else { CLEAN })
