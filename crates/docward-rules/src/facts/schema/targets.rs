@@ -47,7 +47,7 @@ impl Target {
             .collect();
         (!kinds.is_empty() && !others.is_empty()).then(|| {
             format!(
-                "Target type: {} ({}). Stored values of type {} are admitted until they are converted",
+                "Target type: {} ({}). {} is admitted until stored values are converted",
                 kinds.join(" or "),
                 self.rules.join(", "),
                 others.join(" or ")
