@@ -6,10 +6,11 @@ use docward_model::DesignModel;
 use docward_model::shell::quote;
 
 use crate::emit::example::example;
+use crate::emit::expectations::{Check, made, stored};
 use crate::emit::js::{self, SPREAD, given};
 use crate::emit::maintain::Plans;
 use crate::emit::statement::Script;
-use crate::layout::collection::Purpose;
+use crate::layout::collection::{CollectionPlan, Purpose};
 
 use super::heading;
 
@@ -140,9 +141,9 @@ pub(super) fn script(model: &DesignModel, plans: &Plans<'_>, scripts: &[Script])
     text
 }
 
-fn block(name: &str, lines: &[String]) -> String {
+fn block(name: &str, check: &Check) -> String {
     let mut text = format!("\n  section = {};\n  {{\n", quote(name));
-    for line in lines.iter().flat_map(|line| line.lines()) {
+    for line in check.lines() {
         text.push_str(&format!("    {line}\n"));
     }
     text.push_str("  }\n");
@@ -150,26 +151,22 @@ fn block(name: &str, lines: &[String]) -> String {
 }
 
 /// Checks that each validator accepts its example and refuses a field of an unknown type (DM-11).
-fn validators(model: &DesignModel, plans: &Plans<'_>) -> Vec<String> {
-    let mut lines = Vec::new();
-    for collection in &plans.design.collections {
-        let name = quote(&collection.name);
-        let sample = example(model, collection);
-        if matches!(collection.purpose, Purpose::TimeSeries { .. }) {
-            continue;
-        }
-        lines.push(format!("at.getCollection({name}).insertOne({});", js::object(&sample, 0)));
+fn validators(model: &DesignModel, plans: &Plans<'_>) -> Check {
+    let mut check = Check::default();
+    let plain = |collection: &&CollectionPlan| {
+        !matches!(collection.purpose, Purpose::TimeSeries { .. })
+    };
+    for collection in plans.design.collections.iter().filter(plain) {
+        let stored = stored(&collection.name);
+        let sample = js::object(&example(model, collection), 0);
+        check.run(format!("{stored}.insertOne({sample});"));
         let Some(field) = collection.fields.iter().find(|field| field.name != "_id") else {
             continue;
         };
-        let bad =
-            doc! { SPREAD: given(format!("make[{name}]()")), &field.name: bson::Bson::MinKey };
-        lines.push(format!(
-            "refused({}, 121, () => at.getCollection({name}).insertOne({}));",
-            quote(&format!("a bad `{}` in {}", field.name, collection.name)),
-            js::object(&bad, 0)
-        ));
-        lines.push(format!("at.getCollection({name}).deleteMany({{}});"));
+        let bad = doc! { SPREAD: given(made(&collection.name)), &field.name: bson::Bson::MinKey };
+        let call = format!("{stored}.insertOne({})", js::object(&bad, 0));
+        check.refused(&format!("a bad `{}` in {}", field.name, collection.name), 121, call);
+        check.run(format!("{stored}.deleteMany({{}});"));
     }
-    lines
+    check
 }

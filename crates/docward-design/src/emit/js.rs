@@ -86,58 +86,10 @@ fn scalar(value: &Bson) -> String {
 }
 
 /// Reserved words, and the parameter that every function has.
-const WORDS: &[&str] = &[
-    "arguments",
-    "await",
-    "break",
-    "case",
-    "catch",
-    "class",
-    "const",
-    "continue",
-    "db",
-    "debugger",
-    "default",
-    "delete",
-    "do",
-    "else",
-    "enum",
-    "eval",
-    "export",
-    "extends",
-    "false",
-    "finally",
-    "for",
-    "function",
-    "if",
-    "implements",
-    "import",
-    "in",
-    "instanceof",
-    "interface",
-    "let",
-    "new",
-    "null",
-    "package",
-    "private",
-    "protected",
-    "public",
-    "return",
-    "static",
-    "super",
-    "switch",
-    "this",
-    "throw",
-    "true",
-    "try",
-    "typeof",
-    "undefined",
-    "var",
-    "void",
-    "while",
-    "with",
-    "yield",
-];
+const WORDS: &str = "arguments await break case catch class const continue db debugger default delete do else \
+    enum eval export extends false finally for function if implements import in instanceof \
+    interface let new null package private protected public return static super switch this \
+    throw true try typeof undefined var void while with yield";
 
 /// Names that generated functions use for variables and for helper functions. A parameter with the
 /// same name would shadow them or be shadowed.
@@ -164,7 +116,8 @@ pub(crate) fn parameter(name: &str) -> String {
     if made.is_empty() || made.starts_with(|c: char| c.is_numeric()) {
         made.insert(0, '_');
     }
-    let taken = WORDS.contains(&made.as_str()) || OWN.contains(&made.as_str());
+    let is_word = WORDS.split(' ').any(|word| word == made);
+    let taken = is_word || OWN.contains(&made.as_str());
     let derived = parts.len() > 1 && DERIVED.contains(&parts[0].as_str());
     if taken || derived {
         made.push('_');

@@ -3,6 +3,7 @@
 
 mod check;
 pub mod example;
+mod expectations;
 pub mod js;
 pub mod maintain;
 mod mermaid;

@@ -1,7 +1,6 @@
 //! PT-bucket, PT-ts and GC-30: readings over time.
 
-use docward_design::{Pattern, Window, maintain};
-use docward_model::ProfileName;
+use docward_design::{Pattern, Window};
 
 use crate::common::{Case, of};
 
@@ -165,7 +164,7 @@ writes:
 fn pt_bucket_4_st_23_a_reading_is_put_right_with_what_is_kept_of_it() {
     let changed = |rate: &str, more: &str| {
         let case = readings("4.4", rate, "", &format!("{INSERTS}\n{more}"));
-        let scripts = maintain::scripts(&case.model, &case.design, ProfileName::Neutral);
+        let scripts = case.scripts();
         let mut jobs = scripts.iter().flat_map(|script| &script.jobs);
         let change = jobs.find(|job| job.name == "changeReading").map(|job| job.shell());
         (change, case.advice("reading").remarks.join(" "))
@@ -316,9 +315,7 @@ writes:
     let kept: Vec<&str> =
         case.field("reading", "stats").fields.iter().map(|field| field.name.as_str()).collect();
     assert_eq!(kept, ["voltsMin", "voltsMax", "voltsSum"]);
-    let files = docward_design::emit::files(&case.model, &case.design, ProfileName::Neutral);
-    let text = |path: &str| &files.iter().find(|(name, _)| name == path).unwrap().1;
-    let append = text("patterns/reading-bucket.js");
+    let append = case.file("patterns/reading-bucket.js");
     assert!(append.contains("stats.voltsSum") && !append.contains("stats.heat"), "{append}");
-    assert!(text("check.js").contains("a reading may have null"));
+    assert!(case.file("check.js").contains("a reading may have null"));
 }

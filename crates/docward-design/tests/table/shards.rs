@@ -1,6 +1,6 @@
 //! SK-1 to SK-13: shard keys from declarations.
 
-use docward_design::{KeyCandidate, maintain::scripts};
+use docward_design::KeyCandidate;
 use docward_model::ProfileName;
 
 use crate::common::{Case, of};
@@ -511,9 +511,8 @@ fn calls(text: &str, collection: &str) -> Vec<String> {
 
 /// Returns the text of all functions of a design.
 fn functions(case: &Case) -> String {
-    let scripts = scripts(&case.model, &case.design, ProfileName::Neutral);
-    let jobs = scripts.iter().flat_map(|script| &script.jobs);
-    jobs.map(docward_design::statement::Job::shell).collect()
+    let jobs = case.scripts().into_iter().flat_map(|script| script.jobs);
+    jobs.map(|job| job.shell()).collect()
 }
 
 #[test]
@@ -569,11 +568,7 @@ fn sk_4_a_key_that_the_filter_has_is_not_looked_up() {
         "Delete( withKey(db, \"order\", { _id: orderId, customerId }, [\"createTime\"]),"
     );
     assert_eq!(removal("8.0"), "Delete({ _id: orderId, customerId }");
-    let page = docward_design::emit::files(&case.model, &case.design, ProfileName::Neutral)
-        .into_iter()
-        .find(|(path, _)| path == "README.md")
-        .unwrap()
-        .1;
+    let page = case.file("README.md");
     assert!(page.contains("not through a `mongos`"), "{page}");
     assert!(page.contains("(`withKey`)") && page.contains("`removeOrder`"), "{page}");
 }
