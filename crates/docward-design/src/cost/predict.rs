@@ -316,14 +316,7 @@ impl<'a, 'm> Base<'a, 'm> {
             }
             _ => None,
         });
-        let in_parent = decision.patterns.iter().find_map(|pattern| match pattern {
-            Pattern::ExtendedReference { fields, in_parent: true, .. }
-                if way != StorageAlternative::Embed =>
-            {
-                Some(fields)
-            }
-            _ => None,
-        });
+        let in_parent = decision.copied(true).filter(|_| way != StorageAlternative::Embed);
         let (held, pair) = match link {
             _ if way == StorageAlternative::Embed => (Vec::new(), Vec::new()),
             Link::ChildIds => (layout.held(relationship, children, in_parent), Vec::new()),
@@ -399,7 +392,7 @@ impl<'a, 'm> Base<'a, 'm> {
             copies,
             held,
             pair,
-            copied: copied.cloned().unwrap_or_default(),
+            copied: copied.unwrap_or_default().to_vec(),
             parents,
             shared: relationship.is_shared(),
             preview,

@@ -86,7 +86,8 @@ fn scalar(value: &Bson) -> String {
 }
 
 /// Reserved words, and the parameter that every function has.
-const WORDS: &str = "arguments await break case catch class const continue db debugger default delete do else \
+const WORDS: &str = "\
+    arguments await break case catch class const continue db debugger default delete do else \
     enum eval export extends false finally for function if implements import in instanceof \
     interface let new null package private protected public return static super switch this \
     throw true try typeof undefined var void while with yield";

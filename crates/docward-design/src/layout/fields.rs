@@ -212,23 +212,13 @@ impl<'m> Layout<'m> {
         let (role, name) = (relationship.role(), &relationship.name);
         let spread = decision.facts.children;
         let single = spread.max <= 1;
-        let copied = decision.patterns.iter().find_map(|pattern| match pattern {
-            Pattern::ExtendedReference { fields, in_parent: true, .. } => Some(fields),
-            _ => None,
-        });
+        let copied = decision.copied(true);
         for pattern in &decision.patterns {
             match pattern {
                 Pattern::Embedded => {
                     let fields = self.part(relationship, child, above);
                     let origin = Origin::Embedded(name.clone());
-                    let outlier = decision.patterns.iter().find_map(|pattern| match pattern {
-                        Pattern::Outlier { page } => Some(*page),
-                        _ => None,
-                    });
-                    let capped = decision.patterns.iter().find_map(|pattern| match pattern {
-                        Pattern::CappedArray { newest } => Some(*newest),
-                        _ => None,
-                    });
+                    let outlier = decision.page();
                     into.push(if single {
                         Planned {
                             required: spread.p50 >= 1,
@@ -236,7 +226,7 @@ impl<'m> Layout<'m> {
                             ..Planned::object(role, origin, fields)
                         }
                     } else {
-                        let most = capped.unwrap_or(spread.max);
+                        let most = decision.newest().unwrap_or(spread.max);
                         let max = outlier.map_or(most, |page| spread.max.min(page));
                         Planned::list(role, origin, fields, Spread { max, ..spread })
                     });
@@ -275,10 +265,7 @@ impl<'m> Layout<'m> {
             Pattern::ParentInChild => Some(self.naming.parent_field(relationship)),
             Pattern::ParentsInChild => Some(self.naming.parents_field(relationship)),
             Pattern::ChildrenInParent => {
-                let copied = decision.patterns.iter().find_map(|pattern| match pattern {
-                    Pattern::ExtendedReference { fields, in_parent: true, .. } => Some(fields),
-                    _ => None,
-                });
+                let copied = decision.copied(true);
                 let held = self.held(relationship, decision.facts.children, copied);
                 let field = held.first()?;
                 // In a list of ids with copies, the id comes first.
@@ -301,7 +288,7 @@ impl<'m> Layout<'m> {
         &self,
         relationship: &Relationship,
         children: Spread,
-        copied: Option<&Vec<String>>,
+        copied: Option<&[String]>,
     ) -> Vec<Planned> {
         let (role, child) = (relationship.role(), &relationship.child);
         let copies = |name: String| copied.and_then(|fields| self.copies(name, child, fields));
@@ -393,7 +380,7 @@ impl<'m> Layout<'m> {
     pub(crate) fn pair(
         &self,
         relationship: &Relationship,
-        copied: Option<&Vec<String>>,
+        copied: Option<&[String]>,
     ) -> Vec<Planned> {
         let (parent, child) = (&relationship.parent, &relationship.child);
         // If both ends are the same entity, the second field is named after the role.

@@ -43,10 +43,7 @@ impl<'m> Plans<'m> {
         if !children.fields.iter().any(|field| field.name == held) {
             return None;
         }
-        let copied = decision.patterns.iter().find_map(|pattern| match pattern {
-            Pattern::ExtendedReference { fields, in_parent: false, .. } => Some(fields),
-            _ => None,
-        });
+        let copied = decision.copied(false);
         let copied = copied.map(|fields| fields.iter().map(String::as_str).collect());
         let owned = Owned {
             r,
@@ -65,13 +62,14 @@ impl<'m> Plans<'m> {
         let (adding, removal) = (self.adding(&owned), self.removal(&owned));
         let mut check = self.owned_check(&owned, &adding.name, &removal.name);
         let count = format!("{}.countDocuments({})", stored(&children.name), owned.of_root());
-        let mut both = |job: &Job, read: Option<Statement>, by: i32, call: &dyn Fn(&str) -> String| {
-            let mut lines = Check::default();
-            let one = BothCall { with: "a transaction", call, count: &count, by };
-            lines.extend(self.both_check(r, parent, &one));
-            check.block("if (transactions) {", lines);
-            self.with_parent(r, job, (parent, keeps), read)
-        };
+        let mut both =
+            |job: &Job, read: Option<Statement>, by: i32, call: &dyn Fn(&str) -> String| {
+                let mut lines = Check::default();
+                let one = BothCall { with: "a transaction", call, count: &count, by };
+                lines.extend(self.both_check(r, parent, &one));
+                check.block("if (transactions) {", lines);
+                self.with_parent(r, job, (parent, keeps), read)
+            };
         let adding_both = self.needs_both(r, decision, Act::Adds).then(|| {
             let name = &adding.name;
             both(&adding, None, 1, &|update| {
@@ -105,7 +103,8 @@ impl<'m> Plans<'m> {
             let refresh = self.name("refresh copies in", r, true);
             let set = doc! { "$set": { copy: given(picked("found", fields)) } };
             let all = doc! { &owned.held: given(&owned.parent_id) };
-            let write = Statement::new(&children.name, Method::UpdateMany, [all.into(), set.into()]);
+            let write =
+                Statement::new(&children.name, Method::UpdateMany, [all.into(), set.into()]);
             let copied = Copied { source: (&r.parent, parent), id: &owned.parent_id, fields };
             jobs.push(copied.refreshing(&refresh, decision, "", write));
             let read = member_of(&owned.any_of_root(), copy);

@@ -7,7 +7,6 @@ use docward_model::{BsonType, EntityField, Relationship, shell::quote};
 use super::plans::{Plans, at, by_id, factory, vary};
 use super::transaction::{Act, BothCall, ParentUpdate};
 use crate::decide::decision::Decision;
-use crate::decide::pattern::Pattern;
 use crate::declared::field_plan::{Origin, Planned, is_number, own};
 use crate::emit::expectations::{Check, root_in};
 use crate::emit::js::{self, SPREAD, given, member_of};
@@ -82,11 +81,7 @@ impl<'m> Plans<'m> {
             parent,
             field,
         };
-        let page = decision.patterns.iter().find_map(|pattern| match pattern {
-            Pattern::Outlier { page } => Some(*page),
-            _ => None,
-        });
-        let (pattern, jobs, more) = match page {
+        let (pattern, jobs, more) = match decision.page() {
             _ if field.kind == BsonType::Object => self.one_inside(&inside),
             Some(page) => self.pages(&inside, page)?,
             None => self.list_inside(&inside, decision),
@@ -123,8 +118,7 @@ impl<'m> Plans<'m> {
             inside.along()
         );
         let job = Job::new(&name, &parameters, does, inside.steps(write, &r.parent));
-        let call =
-            |id: &str, one: &str, more: &str| format!("{name}(at, {id}, {one}{more})");
+        let call = |id: &str, one: &str, more: &str| format!("{name}(at, {id}, {one}{more})");
         let mut check = Check::default();
         check.run(call("root._id", "one(1)", also.nothing()) + ";");
         let nobody = call("new ObjectId()", "one(1)", also.nothing());
@@ -138,10 +132,7 @@ impl<'m> Plans<'m> {
     fn list_inside(&self, inside: &Inside<'m>, decision: &'m Decision) -> Parts {
         let (r, parents, list) =
             (inside.relationship, &inside.parent.name, inside.field.name.as_str());
-        let capped = decision.patterns.iter().find_map(|pattern| match pattern {
-            Pattern::CappedArray { newest } => Some(*newest),
-            _ => None,
-        });
+        let capped = decision.newest();
         let most = inside.field.items.map_or(999, |items| items.max);
         let mut filter = by_id(&inside.parent_id);
         // The error lists the reasons why the filter may match nothing.
@@ -183,7 +174,8 @@ impl<'m> Plans<'m> {
         let also = self.parent_update(r, Act::Adds, &parameters);
         let update = also.joined(doc! { "$push": { list: pushed } });
         let write = Statement::update(parents, filter, update);
-        let job = Job::new(&add, &parameters, does + &inside.along(), inside.steps(write, &missing));
+        let job =
+            Job::new(&add, &parameters, does + &inside.along(), inside.steps(write, &missing));
         let mut jobs = vec![also.added_to(job.by(clauses))];
         let many = match capped {
             Some(newest) => newest + newest.div_ceil(2),
@@ -249,7 +241,8 @@ impl<'m> Plans<'m> {
         );
         let set = done(&changing, doc! { "$set": given(paths) })
             .with(doc! { "arrayFilters": [{ "one._id": given(&id) }] });
-        let mut steps = vec![Step::fail_if("Object.keys(changes).length === 0", "nothing to change")];
+        let mut steps =
+            vec![Step::fail_if("Object.keys(changes).length === 0", "nothing to change")];
         // Nothing would check other elements for duplicates.
         steps.extend(self.unique_in(r).into_iter().map(|field| {
             Step::fail_if(
@@ -268,7 +261,10 @@ impl<'m> Plans<'m> {
         let mut check = Check::default();
         check.set("last", "sent[sent.length - 1]");
         if let Some((name, value)) = self.changeable(r) {
-            check.set("changes", format!("((i) => ({}))(3)", js::object(&doc! { name: given(value) }, 0)));
+            check.set(
+                "changes",
+                format!("((i) => ({}))(3)", js::object(&doc! { name: given(value) }, 0)),
+            );
             let call = format!("{change}(at, root._id, last._id, changes{})", changing.nothing());
             check.expect("it is changed", call, true);
         }

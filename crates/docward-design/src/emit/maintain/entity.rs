@@ -165,14 +165,18 @@ impl<'m> Plans<'m> {
              name `{discriminator}`."
         );
         let find = Step::Return(Statement::find(&home.name, filter));
-        let job = Job::new(&name, &["kind", "more = {}"], does, [find])
-            .by(&["PT-poly.1", "PT-poly.2", "SN-09"]);
+        let job = Job::new(&name, &["kind", "more = {}"], does, [find]).by(&[
+            "PT-poly.1",
+            "PT-poly.2",
+            "SN-09",
+        ]);
         let kind = quote(&entity.variants.first()?.name);
         let things = stored(&home.name);
         let mut check = Check::default();
         check.insert("root", &home.name);
         check.expect("its kind is found", format!("{name}(at, {kind}){HAS_ROOT}"), true);
-        let bad = format!("{{ ...{}, {}: \"no such kind\" }}", made(&home.name), key(discriminator));
+        let bad =
+            format!("{{ ...{}, {}: \"no such kind\" }}", made(&home.name), key(discriminator));
         let what = "no document is of a kind that is not declared (PT-poly.1)";
         check.refused(what, 121, format!("{things}.insertOne({bad})"));
         // The server could use another index with the same first field instead.

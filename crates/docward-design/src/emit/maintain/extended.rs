@@ -181,14 +181,9 @@ impl<'m> Plans<'m> {
                 _ => continue,
             };
             let Some(home) = self.own(named) else { continue };
-            let copied = decision.patterns.iter().find_map(|pattern| match pattern {
-                Pattern::ExtendedReference { fields, in_parent: here, .. }
-                    if *here == in_parent =>
-                {
-                    Some((copy.clone(), fields.iter().map(String::as_str).collect()))
-                }
-                _ => None,
-            });
+            let copied = decision
+                .copied(in_parent)
+                .map(|fields| (copy, fields.iter().map(String::as_str).collect()));
             let summary =
                 if in_parent { Summary::nothing() } else { self.summary(r, decision, home) };
             let is_known = held == own || found.iter().any(|other| other.held == held);
@@ -211,9 +206,7 @@ impl<'m> Plans<'m> {
         let naming = self.layout.naming;
         let (fields, in_parent) = copied_fields(decision)?;
         let (source, held, copy) = match in_parent {
-            true => {
-                (&r.child, naming.child_field(r), naming.field(&[&naming.singular(r.role())]))
-            }
+            true => (&r.child, naming.child_field(r), naming.field(&[&naming.singular(r.role())])),
             false => (&r.parent, naming.parent_field(r), naming.parent_copy(r)),
         };
         let (home, list) = self.list_with_copies(r, decision)?;
@@ -330,12 +323,8 @@ impl<'m> Plans<'m> {
 
 /// Returns the fields that a relationship copies, and whether the copies are in the parent.
 pub(super) fn copied_fields(decision: &Decision) -> Option<(&[String], bool)> {
-    decision.patterns.iter().find_map(|pattern| match pattern {
-        Pattern::ExtendedReference { fields, in_parent, .. } => {
-            Some((fields.as_slice(), *in_parent))
-        }
-        _ => None,
-    })
+    let with_side = |in_parent| Some((decision.copied(in_parent)?, in_parent));
+    with_side(true).or_else(|| with_side(false))
 }
 
 /// Whether an index begins with a path.

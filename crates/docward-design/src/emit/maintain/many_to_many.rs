@@ -4,7 +4,7 @@
 use bson::{Bson, Document, doc};
 use docward_model::{BsonType, Relationship};
 
-use super::extended::{Copied, copied_fields, serves, unserved};
+use super::extended::{Copied, serves, unserved};
 use super::parent_summary::{ChildLookup, SummaryMaintenance};
 use super::plans::{Plans, at, by_id, found, one, picked, update};
 use crate::decide::decision::Decision;
@@ -89,7 +89,7 @@ impl<'m> Plans<'m> {
         decision: &'m Decision,
     ) -> Option<Script> {
         let naming = self.layout.naming;
-        let copied = copied_fields(decision).filter(|(_, in_parent)| *in_parent);
+        let copied = decision.copied(true).unwrap_or_default();
         let link = Link {
             relationship,
             decision,
@@ -97,7 +97,7 @@ impl<'m> Plans<'m> {
             child: self.own(&relationship.child)?,
             parent_id: js::parameter(&naming.id_of(&relationship.parent)),
             child_id: js::parameter(&naming.id_of(relationship.role())),
-            copied: copied.into_iter().flat_map(|(f, _)| f).map(String::as_str).collect(),
+            copied: copied.iter().map(String::as_str).collect(),
         };
         match decision.patterns.first()? {
             Pattern::Junction => self.junction(&link),
@@ -286,9 +286,8 @@ impl<'m> Plans<'m> {
         let copies = |copied: &Planned| doc! { &copied.name: given(picked("found", &link.copied)) };
         let mut inserted = pair.clone();
         inserted.extend(copied.map(copies).unwrap_or_default());
-        let counted = |by: Bson| {
-            (!summary.is_empty()).then(|| Step::Run(update(link.parent, parent_id, by)))
-        };
+        let counted =
+            |by: Bson| (!summary.is_empty()).then(|| Step::Run(update(link.parent, parent_id, by)));
         let mut steps: Vec<Step> = link.is_another().into_iter().collect();
         steps.extend(link.found_parent());
         steps.extend(link.found_child());
@@ -399,10 +398,8 @@ impl<'m> Plans<'m> {
         let dropped = Statement::new(&pairs.name, Method::DeleteMany, [of_parent.into()]);
         let found =
             Statement::new(&pairs.name, Method::Find, [of_child.into(), doc! { first: 1 }.into()]);
-        let does = format!(
-            "Removes all pairs of one `{}`; call it when that one is deleted.",
-            r.parent
-        );
+        let does =
+            format!("Removes all pairs of one `{}`; call it when that one is deleted.", r.parent);
         let does_back = format!(
             "Removes all pairs of one `{}`, one by one, so that summaries in parents stay right; \
              call it before that one is deleted.",
@@ -410,11 +407,8 @@ impl<'m> Plans<'m> {
         );
         let parent_of = member_of("one", first);
         let each = format!("for (const one of found) {remove}(db, {parent_of}, {child_id});");
-        let steps = vec![
-            Step::Let("found", found),
-            Step::code(each),
-            Step::code("return found.length;"),
-        ];
+        let steps =
+            vec![Step::Let("found", found), Step::code(each), Step::code("return found.length;")];
         jobs.extend([
             job(&drop, &[parent_id], &does, vec![Step::Return(dropped)]),
             job(&drop_back, &[child_id], &does_back, steps),

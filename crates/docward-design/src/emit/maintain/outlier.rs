@@ -105,9 +105,7 @@ impl Pages<'_, '_> {
             Step::Let("marked", mark),
             Step::note("The parent is no longer full, or another writer was first: try again."),
             Step::Block("if (marked.matchedCount === 0) {".to_owned(), again, "}"),
-            Step::note(
-                "The unique index lets only one writer create a page; the others find it.",
-            ),
+            Step::note("The unique index lets only one writer create a page; the others find it."),
             Step::code("let page = 1;"),
             Step::Retry(vec![
                 Step::Let("last", last),

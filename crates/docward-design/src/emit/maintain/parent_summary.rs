@@ -73,11 +73,7 @@ impl Plans<'_> {
     }
 
     /// Returns the function that recomputes what a parent stores.
-    pub(super) fn rebuilding(
-        &self,
-        keeper: &SummaryMaintenance<'_, '_>,
-        parent_id: &str,
-    ) -> Job {
+    pub(super) fn rebuilding(&self, keeper: &SummaryMaintenance<'_, '_>, parent_id: &str) -> Job {
         let SummaryMaintenance { relationship, parent, members, summary } = keeper;
         let mut steps = Vec::new();
         let mut set = Document::new();

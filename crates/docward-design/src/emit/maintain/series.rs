@@ -121,9 +121,8 @@ impl<'m> Plans<'m> {
             }
         }
         if let Some(field) = packed.numbers().0.first() {
-            let stat = |word| {
-                format!("Number({})", member_of("bucket.stats", &self.stat(field, word)))
-            };
+            let stat =
+                |word| format!("Number({})", member_of("bucket.stats", &self.stat(field, word)));
             let mut each = Check::default();
             each.set(
                 "values",
@@ -240,7 +239,10 @@ impl<'m> Plans<'m> {
         for field in packed.numbers().0 {
             let values = format!("$readings.{}", field.name);
             for (word, operator) in [("sum", "$sum"), ("min", "$min"), ("max", "$max")] {
-                kept.insert(format!("stats.{}", self.stat(field, word)), doc! { operator: &values });
+                kept.insert(
+                    format!("stats.{}", self.stat(field, word)),
+                    doc! { operator: &values },
+                );
             }
         }
         if !kept.is_empty() {
@@ -352,8 +354,7 @@ impl<'m> Plans<'m> {
         filter.insert(time, doc! { "$gte": given("from"), "$lt": given("to") });
         let find = Statement::find(&home.name, filter).then("sort", doc! { time: 1 });
         let does = "Inserts many readings in one call; the server groups them by itself.";
-        let reads =
-            format!("Readings of one `{meta}`, from a time up to, not including, another.");
+        let reads = format!("Readings of one `{meta}`, from a time up to, not including, another.");
         let jobs = vec![
             Job::new(&add, &[&readings], does, [Step::Return(insert)]).by(&["PT-ts.1", "DM-08.5"]),
             Job::new(&read, &["series", "from", "to"], reads, [Step::Return(find)])

@@ -137,9 +137,7 @@ impl<'m> Plans<'m> {
     /// Whether an existing parent changes together with a child that is a separate document.
     pub(super) fn needs_both(&self, r: &'m Relationship, decision: &Decision, act: Act) -> bool {
         let is_done = |write: &DesignWrite| match act {
-            Act::Adds => {
-                !(write.inserts.contains(&r.parent) && write.inserts.contains(&r.child))
-            }
+            Act::Adds => !(write.inserts.contains(&r.parent) && write.inserts.contains(&r.child)),
             act => act.is_done_by(write, r),
         };
         decision.needs_transaction && (r.invariant.is_some() || self.atomic(r).any(is_done))

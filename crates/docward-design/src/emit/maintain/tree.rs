@@ -45,8 +45,10 @@ impl<'m> Plans<'m> {
         steps.push(Step::Run(Statement::insert(nodes, inserted)));
         steps.extend(others.iter().filter_map(|other| other.arrival(&node, "_id")));
         steps.push(Step::code("return _id;"));
-        let mut does =
-            format!("Adds one of `{}` below another one, or at the top if that is null.", entity.name);
+        let mut does = format!(
+            "Adds one of `{}` below another one, or at the top if that is null.",
+            entity.name
+        );
         does.extend(others.iter().map(Other::words));
         let reading = |name: &str, does: &str, filter: Document| {
             Job::new(name, &[id], does, [Step::Return(Statement::find(nodes, filter))])
@@ -147,7 +149,10 @@ fn moving(name: &str, nodes: &str, entity: &str, held: &str) -> Job {
         Step::code(
             "const levels = (deepest[0]?.most ?? own.ancestors.length) - own.ancestors.length;",
         ),
-        Step::fail_if(format!("above.length + levels > {}", TREE_DEPTH.max), "it would be too deep"),
+        Step::fail_if(
+            format!("above.length + levels > {}", TREE_DEPTH.max),
+            "it would be too deep",
+        ),
         Step::fail_if(
             "above.some((one) => String(one) === String(nodeId))",
             "it would be below itself",
