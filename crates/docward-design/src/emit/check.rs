@@ -43,7 +43,7 @@ pub(super) fn script(model: &DesignModel, plans: &Plans<'_>, scripts: &[Script])
     let (mut text, mut rest) = (heading, SCRIPT);
     for (place, code) in parts {
         let (before, after) = rest.split_once(place).unwrap_or((rest, ""));
-        text.extend([before, &code]);
+        text.extend([before, code.as_str()]);
         rest = after;
     }
     text + rest

@@ -100,7 +100,7 @@ const OWN: &[&str] = &[
     "has", "ids", "ignored", "keeper", "label", "last", "levels", "marked", "moved", "name",
     "next", "number", "old", "older", "one", "open", "own", "page", "pages", "pairs", "parent",
     "pick", "placed", "rest", "result", "session", "set", "shown", "some", "start", "text",
-    "update", "upgraded", "value", "was", "whole",
+    "update", "value", "was", "whole",
 ];
 
 /// Prefixes of the names that functions derive from names of the model: `ofCustomerId`,

@@ -15,7 +15,6 @@ pub enum Method {
     InsertMany,
     UpdateOne,
     UpdateMany,
-    ReplaceOne,
     DeleteMany,
     BulkWrite,
     FindOne,
@@ -34,7 +33,6 @@ impl Method {
             Self::InsertMany => "insertMany",
             Self::UpdateOne => "updateOne",
             Self::UpdateMany => "updateMany",
-            Self::ReplaceOne => "replaceOne",
             Self::DeleteMany => "deleteMany",
             Self::BulkWrite => "bulkWrite",
             Self::FindOne => "findOne",
@@ -101,12 +99,12 @@ impl Statement {
     }
 
     /// Makes the function look up the shard key if a server before 7.1 needs it to find the
-    /// document. `findOneAnd…` needs the key, `updateOne` and `replaceOne` need the key or `_id`.
+    /// document. `findOneAnd…` needs the key, `updateOne` needs the key or `_id`.
     pub(crate) fn look_up(&mut self, key: &[(String, bool)]) {
         let Some(filter) = self.filter() else { return };
         let is_one = match self.method {
             Method::FindOneAndDelete | Method::FindOneAndUpdate => true,
-            Method::UpdateOne | Method::ReplaceOne => !is_value(filter.get("_id")),
+            Method::UpdateOne => !is_value(filter.get("_id")),
             _ => false,
         };
         let lacks = |(field, _): &&(String, bool)| !is_value(filter.get(field));
@@ -171,9 +169,7 @@ impl Statement {
         for (call, argument) in &self.cursor {
             text.push_str(&format!(".{call}({})", js::value(argument, indent)));
         }
-        if matches!(self.method, Method::Find | Method::Aggregate)
-            && !self.cursor.iter().any(|(call, _)| *call == "toArray")
-        {
+        if matches!(self.method, Method::Find | Method::Aggregate) {
             text.push_str(".toArray()");
         }
         text
