@@ -110,10 +110,7 @@ const DERIVED: &[&str] = &["in", "of"];
 /// Returns a parameter name that is derived from a name of the model: `postId`, `class_`.
 pub(crate) fn parameter(name: &str) -> String {
     let parts = docward_model::words::split(name);
-    let mut made = String::new();
-    for (i, part) in parts.iter().enumerate() {
-        made.push_str(&if i == 0 { part.clone() } else { capital(part) });
-    }
+    let mut made = camel(&parts);
     if made.is_empty() || made.starts_with(|c: char| c.is_numeric()) {
         made.insert(0, '_');
     }
@@ -130,11 +127,13 @@ pub(crate) fn parameter(name: &str) -> String {
 pub(crate) fn function(parts: &[&str]) -> String {
     let parts: Vec<String> =
         parts.iter().flat_map(|part| docward_model::words::split(part)).collect();
-    let mut made = String::new();
-    for (i, part) in parts.iter().enumerate() {
-        made.push_str(&if i == 0 { part.clone() } else { capital(part) });
-    }
-    made
+    camel(&parts)
+}
+
+/// Joins words: `addPostComment`.
+fn camel(parts: &[String]) -> String {
+    let parts = parts.iter().enumerate();
+    parts.map(|(i, part)| if i == 0 { part.clone() } else { capital(part) }).collect()
 }
 
 fn capital(word: &str) -> String {

@@ -171,10 +171,10 @@ impl<'m> Plans<'m> {
             if unique && field.values.is_empty() {
                 document.insert(field.name.clone(), given(vary(field, true, day)));
             }
-            if let Origin::Embedded(name) = &field.origin
+            if let Origin::Embedded(_) = &field.origin
                 && let Ok(inside) = document.get_document_mut(&field.name)
             {
-                let child = model.relationship(name).and_then(|r| model.entity(&r.child));
+                let child = field.origin.child(model);
                 if inside.contains_key("_id") {
                     inside.insert("_id", given("new ObjectId()"));
                 }
