@@ -185,7 +185,7 @@ fn pt_extref_1_pt_extref_2_references_of_several_kinds_hold() {
         // Break a statement, because a check that cannot fail proves nothing.
         let wrong = ("\"part.dishId\": dishId", "\"part.dishId\": { $exists: true }");
         let file = "line-dish-extended-reference.js";
-        breaks(&shell, &servers, &folder, (file, wrong, "leaves the rest"));
+        breaks(&shell, &servers, &folder, file, wrong, "leaves the rest");
     }
 }
 
@@ -195,7 +195,9 @@ fn breaks(
     shell: &Path,
     servers: &Servers,
     folder: &Path,
-    (file, (part, wrong), said): (&str, (&str, &str), &str),
+    file: &str,
+    (part, wrong): (&str, &str),
+    said: &str,
 ) {
     let path = folder.join("patterns").join(file);
     let right = std::fs::read_to_string(&path).unwrap();
@@ -236,7 +238,7 @@ fn pt_subset_2_a_check_finds_statements_that_are_wrong() {
         ("order-audit-log-capped-array.js", "$slice: -100", "$slice: -99", "150 pushes"),
         ("reading-bucket.js", "$lt: 60", "$lt: 61", "reading-bucket.js: "),
     ] {
-        breaks(&shell, &servers, &folder, (file, (right, wrong), said));
+        breaks(&shell, &servers, &folder, file, (right, wrong), said);
     }
 }
 

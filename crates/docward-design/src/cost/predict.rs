@@ -287,11 +287,9 @@ impl<'a, 'm> Base<'a, 'm> {
         let subset = Preview::of(&decision.patterns);
         let entity = layout.model.entity(&relationship.child);
         let children = decision.facts.children;
-        let preview = subset.filter(|_| way == StorageAlternative::Hybrid).zip(entity).map(
-            |(Preview { newest, by, fields }, child)| {
-                layout.newest(relationship, child, (newest, by, fields), children)
-            },
-        );
+        let preview = subset.filter(|_| way == StorageAlternative::Hybrid).zip(entity);
+        let preview =
+            preview.map(|(shown, child)| layout.newest(relationship, child, shown, children));
         // A design that stores counts but no newest children is a reference with counts.
         let keeps = match way {
             StorageAlternative::Embed => decision.choice == Some(Choice::Embed),

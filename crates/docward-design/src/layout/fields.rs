@@ -10,6 +10,7 @@ use docward_model::{
 
 use crate::decide::decision::{Decision, EntityAdvice};
 use crate::decide::pattern::{Bucket, Pattern, Window};
+use crate::decide::preview::Preview;
 use crate::decide::vote::Choice;
 use crate::declared::field_plan::{
     Origin, Planned, Rank, TREE_DEPTH, add_kinds, declared, document_bytes, has_statistics,
@@ -239,7 +240,8 @@ impl<'m> Layout<'m> {
                     into.extend(self.held(relationship, spread, copied));
                 }
                 Pattern::Subset { newest, by, fields } => {
-                    into.push(self.newest(relationship, child, (*newest, by, fields), spread));
+                    let shown = Preview { newest: *newest, by, fields };
+                    into.push(self.newest(relationship, child, shown, spread));
                 }
                 Pattern::Computed { counts, sums } => {
                     let figures = self.figures(relationship, child, *counts, sums);
@@ -313,15 +315,15 @@ impl<'m> Layout<'m> {
         }]
     }
 
-    /// Returns the preview of the newest children in their parent: how many, the sort field, and
-    /// the shown fields.
+    /// Returns the field with the preview of the newest children in their parent.
     pub(crate) fn newest(
         &self,
         relationship: &Relationship,
         child: &Entity,
-        (newest, by, fields): (u64, &str, &[String]),
+        shown: Preview<'_>,
         children: Spread,
     ) -> Planned {
+        let Preview { newest, by, fields } = shown;
         let mut inside = vec![Self::id_to(self.naming.id_of(&child.name), &child.name)];
         let listed = self.patterns_of(child).iter().find_map(|pattern| match pattern {
             Pattern::Attribute { fields } => Some(fields.as_slice()),

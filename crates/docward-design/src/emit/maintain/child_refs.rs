@@ -68,7 +68,7 @@ impl<'m> Plans<'m> {
                 let one = BothCall { with: "a transaction", call, count: &count, by };
                 lines.extend(self.both_check(r, parent, &one));
                 check.block("if (transactions) {", lines);
-                self.with_parent(r, job, (parent, keeps), read)
+                self.with_parent(r, job, parent, keeps, read)
             };
         let adding_both = self.needs_both(r, decision, Act::Adds).then(|| {
             let name = &adding.name;

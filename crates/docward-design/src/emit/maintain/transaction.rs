@@ -150,7 +150,8 @@ impl<'m> Plans<'m> {
         &self,
         r: &'m Relationship,
         job: &Job,
-        (parent, keeps): (&CollectionPlan, bool),
+        parent: &CollectionPlan,
+        keeps: bool,
         read: Option<Statement>,
     ) -> Job {
         let parameters: Vec<&str> = job.parameters.iter().map(String::as_str).collect();
