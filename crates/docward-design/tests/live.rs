@@ -138,8 +138,8 @@ fn ck_10_dp_2_gc_35_pt_bucket_2_er_t_6_pt_outlier_1_pt_subset_1_sk_4_more_patter
         "pages from 2 on",
     ];
     for (text, said, functions) in [
-        (TOGETHER, &together[..], &[][..]),
         (MORE, &more[..], &[("tick-archive.js", "archiveTick")][..]),
+        (TOGETHER, &together[..], &[][..]),
         (
             KEPT,
             &[][..],
