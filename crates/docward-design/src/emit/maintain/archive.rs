@@ -137,7 +137,7 @@ impl Moves<'_> {
         let merge = doc! { "$merge": { "into": archive, "whenMatched": "replace" } };
         let merge = vec![Bson::from(doc! { "$match": ids }), merge.into()];
         let each = doc! { "deleteOne": { "filter": unchanged("one._id", "one") } };
-        let each = format!("found.map((one) => ({}))", js::object(&each, 4));
+        let each = format!("found.map((one) => ({}))", js::object(&each, 6));
         let arguments = [given(each), doc! { "ordered": false }.into()];
         let round = vec![
             Step::Let("found", some),

@@ -2,7 +2,7 @@
 //! them.
 
 use bson::{Document, doc};
-use docward_model::{DesignRead, Matching, Relationship};
+use docward_model::{DesignRead, Matching, Relationship, shell::quote};
 
 use super::extended::{Copied, Other};
 use super::parent_summary::{ChildLookup, SummaryMaintenance};
@@ -165,8 +165,8 @@ impl<'m> Plans<'m> {
             steps.push(Step::Let("done", update(parent, parent_id, summary.arrival(child, "_id"))));
             let gone = [doc! { "_id": given("_id") }.into()];
             let gone = Statement::new(&children.name, Method::DeleteMany, gone);
-            let fail = Step::unless_matched(&r.parent);
-            let undo = vec![Step::Run(gone), fail];
+            let why = quote(&format!("there is no such {}", r.parent));
+            let undo = vec![Step::Run(gone), Step::code(format!("throw new Error({why});"))];
             steps.push(Step::Block("if (done.matchedCount === 0) {".to_owned(), undo, "}"));
         }
         steps.extend(others.iter().filter_map(|other| other.arrival(child, "_id")));
