@@ -2,15 +2,12 @@
 //! children, and no recent document expires.
 
 use docward_design::{
-    Bounds, Choice, Design, IndexPlan, Naming, Pattern, Purpose, Rank, Verdict, design,
-    document_bytes, predictors, quantile, read,
+    Bounds, Choice, Naming, Pattern, Purpose, Rank, Verdict, design, document_bytes, predictors,
+    quantile, read,
 };
 use docward_model::ProfileName;
 
-fn designed(text: &str) -> Design {
-    let model = read("model.yaml", text).unwrap_or_else(|faults| panic!("{faults:?}"));
-    design(&model, ProfileName::Vendor, &Bounds::default())
-}
+use crate::common::{Case, gallery, of};
 
 const USER: &str = "
 entities:
@@ -29,39 +26,35 @@ const ADDRESSES: &str =
 
 #[test]
 fn er_m_6_er_f_7_a_child_that_is_large_at_p99_is_not_embedded() {
-    let design = designed(&format!("{USER}{PHOTO}{ADDRESSES}"));
-    let photo = &design.decisions[0];
+    let case = of(&format!("{USER}{PHOTO}{ADDRESSES}"));
+    let photo = case.decision("user.photo");
     assert_eq!(photo.verdict, Verdict::Reference, "{:#?}", photo.ruling);
     assert!(photo.facts.projected() > 15_000_000);
 }
 
 #[test]
 fn dp_1_costs_do_not_depend_on_the_order_of_the_file() {
-    let (one, other) = (
-        designed(&format!("{USER}{PHOTO}{ADDRESSES}")),
-        designed(&format!("{USER}{ADDRESSES}{PHOTO}")),
-    );
-    for decision in &one.decisions {
-        let same = other.decisions.iter().find(|d| d.relationship == decision.relationship);
-        assert_eq!(decision.alternatives, same.unwrap().alternatives, "{}", decision.relationship);
+    let (one, other) =
+        (of(&format!("{USER}{PHOTO}{ADDRESSES}")), of(&format!("{USER}{ADDRESSES}{PHOTO}")));
+    for name in ["user.photo", "user.addresses"] {
+        assert_eq!(one.decision(name).alternatives, other.decision(name).alternatives, "{name}");
     }
 }
 
 #[test]
 fn a_birthday_lets_no_document_go() {
-    let design = designed(&format!("{USER}{PHOTO}{ADDRESSES}"));
-    let user = design.collections.iter().find(|c| c.entity == "user").unwrap();
-    assert!(user.indexes.iter().all(|index| index.expire_after.is_none()), "{:?}", user.indexes);
-    let advice = design.entities.iter().find(|a| a.entity == "user").unwrap();
-    assert!(advice.remarks.iter().any(|r| r.contains("no date field")), "{:?}", advice.remarks);
+    let expiring = |case: &Case| -> Vec<String> {
+        case.indexes("user").into_iter().filter(|index| index.contains(" for ")).collect()
+    };
+    let case = of(&format!("{USER}{PHOTO}{ADDRESSES}"));
+    assert!(expiring(&case).is_empty());
+    let remarks = case.advice("user").remarks.join(" ");
+    assert!(remarks.contains("no date field"), "{remarks}");
     let better = USER
         .replace("birthDate: date", "birthDate: date, createTime: date")
         .replace("kept: forever", "kept: 1 year");
-    let design = designed(&format!("{better}{PHOTO}{ADDRESSES}"));
-    let user = design.collections.iter().find(|c| c.entity == "user").unwrap();
-    let expiring: Vec<_> = user.indexes.iter().filter(|i| i.expire_after.is_some()).collect();
-    assert_eq!(expiring.len(), 1);
-    assert_eq!(expiring[0].keys, [("createTime".to_owned(), false)]);
+    let case = of(&format!("{better}{PHOTO}{ADDRESSES}"));
+    assert_eq!(expiring(&case), ["{ createTime: 1 } for 31536000 s"]);
 }
 
 /// The cost table and the size of a collection must be about the same documents.
@@ -159,25 +152,20 @@ writes:
 
 #[test]
 fn dm_06_1_what_would_be_inside_itself_is_cut_where_it_is_read_together_least() {
-    let design = designed(CIRCLE);
-    let verdicts: Vec<Verdict> = design.decisions.iter().map(|d| d.verdict).collect();
+    let case = of(CIRCLE);
+    let verdicts = ["a.bs", "b.cs", "c.as"].map(|name| case.verdict(name));
     assert_eq!(verdicts, [Verdict::Embed, Verdict::Embed, Verdict::Reference]);
     assert_eq!(
-        design.decisions[2].ruling.how,
+        case.decision("c.as").ruling.how,
         "vetoed: `a` would contain itself, through `a.bs`, `b.cs` and `c.as`"
     );
-    let names: Vec<&str> = design.collections.iter().map(|c| c.entity.as_str()).collect();
-    assert_eq!(names, ["a"]);
-    let bs = design.collections[0].fields.iter().find(|f| f.name == "bs").unwrap();
-    let cs = bs.fields.iter().find(|f| f.name == "cs").unwrap();
-    assert_eq!(cs.fields[0].name, "_id");
-    assert!(design.collections[0].fields.iter().any(|f| f.name == "cId"));
+    assert_eq!(case.design.collections.len(), 1);
+    assert!(case.find("a", "bs.cs._id").is_some() && case.find("a", "cId").is_some());
 }
 
 #[test]
 fn pt_ref_1_what_refers_to_an_element_finds_it_by_an_id() {
-    let design = designed(
-        "
+    let case = of("
 entities:
   player: {lifecycle: {growth: 1/day, kept: forever}, fields: {nick: string}}
   match: {lifecycle: {growth: 1/day, kept: forever}, fields: {score: int}}
@@ -194,17 +182,14 @@ reads:
 writes:
   play: {rate: 1/s, insert: [player, match]}
   move: {rate: 9/s, insert: tick}
-",
-    );
-    let player = design.collections.iter().find(|c| c.entity == "player").unwrap();
-    let matches = player.fields.iter().find(|f| f.name == "matches").unwrap();
-    assert_eq!(matches.fields[0].name, "_id");
+");
+    assert!(case.find("player", "matches._id").is_some());
 }
 
 #[test]
 fn gc_06_lm_7_er_t_6_a_thousand_are_not_embedded_whoever_shares_them() {
     let with = |p99: u64| {
-        let design = designed(&format!(
+        let case = of(&format!(
             "
 entities:
   post: {{lifecycle: {{growth: 1/day, kept: forever}}, fields: {{title: string}}}}
@@ -217,22 +202,21 @@ writes:
   write: {{rate: 1/s, insert: [post, tag]}}
 "
         ));
-        design.decisions[0].verdict
+        case.verdict("post.tags")
     };
     assert_eq!((with(999), with(1000)), (Verdict::Embed, Verdict::Reference));
 }
 
 /// Returns the documents that an operation needs in each alternative of a relationship.
-fn documents(design: &Design, relationship: &str, operation: &str) -> Vec<f64> {
-    let decisions = design.decisions.iter().filter(|d| d.relationship == relationship);
-    let costs = decisions.flat_map(|d| &d.alternatives).flat_map(|way| &way.operations);
+fn documents(case: &Case, relationship: &str, operation: &str) -> Vec<f64> {
+    let ways = &case.decision(relationship).alternatives;
+    let costs = ways.iter().flat_map(|way| &way.operations);
     costs.filter(|cost| cost.name == operation).map(|cost| cost.documents).collect()
 }
 
 #[test]
 fn ck_9_an_operation_costs_the_same_in_every_table() {
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/models/shop.yaml");
-    let shop = designed(&std::fs::read_to_string(path).unwrap());
+    let shop = gallery("shop");
     // A customer has four orders, although the page would show twenty.
     for relationship in ["customer.orders", "order.items", "order.auditLog"] {
         let chosen = documents(&shop, relationship, "orders of a customer")[0];
@@ -244,8 +228,7 @@ fn ck_9_an_operation_costs_the_same_in_every_table() {
 
 #[test]
 fn pt_extref_2_a_copy_in_children_is_refreshed_in_each() {
-    let design = designed(
-        "
+    let case = of("
 entities:
   host: {count: 10, lifecycle: {growth: 0, kept: forever}, fields: {name: string}}
   job: {lifecycle: {growth: 9k/day, kept: forever}, fields: {at: date}}
@@ -256,25 +239,15 @@ reads:
 writes:
   run: {rate: 1/s, insert: job}
   rename: {rate: 1/day, update: host, sets: [host.name]}
-",
-    );
-    let named = design.decisions[0].patterns.iter().map(Pattern::name);
-    assert_eq!(named.collect::<Vec<_>>(), ["parent-id-in-child", "extended-reference"]);
-    let [chosen, embedded] = documents(&design, "host.jobs", "rename")[..] else { panic!() };
+");
+    assert_eq!(case.named("host.jobs"), ["parent-id-in-child", "extended-reference"]);
+    let [chosen, embedded] = documents(&case, "host.jobs", "rename")[..] else { panic!() };
     assert!((chosen - 901.0).abs() < 1e-9 && (embedded - 1.0).abs() < 1e-9, "{chosen} {embedded}");
-}
-
-fn keys(design: &Design, entity: &str) -> Vec<String> {
-    let key = |(name, falls): &(String, bool)| format!("{}{name}", if *falls { "-" } else { "" });
-    let keys = |index: &IndexPlan| index.keys.iter().map(key).collect::<Vec<_>>().join(" ");
-    let own = design.collections.iter().filter(|c| c.entity == entity);
-    own.flat_map(|collection| &collection.indexes).map(keys).collect()
 }
 
 #[test]
 fn gc_38_ck_12_no_index_does_what_another_does() {
-    let design = designed(
-        "
+    let case = of("
 entities:
   e: {lifecycle: {growth: 1/day, kept: forever}, fields: {v: int, w: int, x: int, y: int, z: int}}
 reads:
@@ -285,15 +258,13 @@ reads:
   three: {rate: 1/s, from: e, where: [x, w], sort: [v]}
 writes:
   w: {rate: 1/s, insert: e}
-",
-    );
-    assert_eq!(keys(&design, "e"), ["z y", "z -y", "x w v"]);
+");
+    assert_eq!(case.indexes("e"), ["{ z: 1, y: 1 }", "{ z: 1, y: -1 }", "{ x: 1, w: 1, v: 1 }"]);
 }
 
 #[test]
 fn pt_ts_1_ck_12_indexes_of_readings_name_their_series() {
-    let design = designed(
-        "
+    let case = of("
 deployment: {server: '6.0'}
 entities:
   run: {lifecycle: {growth: 1/day, kept: forever}, fields: {name: string}}
@@ -312,15 +283,13 @@ reads:
   dns: {rate: 1/s, from: host, where: [_id]}
 writes:
   w: {rate: 9/s, insert: [run, host, step]}
-",
-    );
-    assert_eq!(keys(&design, "step"), ["meta.runId ts", "meta.hostId"]);
+");
+    assert_eq!(case.indexes("step"), ["{ meta.runId: 1, ts: 1 }", "{ meta.hostId: 1 }"]);
 }
 
 #[test]
 fn dm_10_1_ck_12_one_child_that_is_asked_for_by_its_id_has_one() {
-    let design = designed(
-        "
+    let case = of("
 entities:
   user: {lifecycle: {growth: 1/day, kept: forever}, fields: {name: string}}
   cart: {lifecycle: {growth: 1/day, kept: forever}, fields: {total: decimal}}
@@ -331,22 +300,10 @@ reads:
   cart: {rate: 1/s, from: cart, where: [_id]}
 writes:
   w: {rate: 9/s, insert: [user, cart]}
-",
-    );
-    assert_eq!(design.decisions[0].verdict, Verdict::Embed);
-    assert_eq!(keys(&design, "user"), ["cart._id"]);
-    let cart = design.collections[0].fields.iter().find(|f| f.name == "cart").unwrap();
-    assert_eq!(cart.fields[0].name, "_id");
-}
-
-/// Returns the keys of each index of a collection. Unique ones end with `!`.
-fn indexes(design: &Design, entity: &str) -> Vec<String> {
-    let collection = design.collections.iter().find(|c| c.entity == entity).expect("a collection");
-    let told = collection.indexes.iter().map(|index| {
-        let keys: Vec<&str> = index.keys.iter().map(|(name, _)| name.as_str()).collect();
-        format!("{}{}", keys.join("+"), if index.unique { "!" } else { "" })
-    });
-    told.collect()
+");
+    assert_eq!(case.verdict("user.cart"), Verdict::Embed);
+    assert!(case.indexes("user")[0].starts_with("{ cart._id: 1 }"));
+    assert!(case.find("user", "cart._id").is_some());
 }
 
 #[test]
@@ -362,11 +319,11 @@ reads:
 writes:
   w: {insert: [post, tag], rate: 1/min}
 ";
-    let design = designed(text);
-    assert_eq!(design.decisions[0].verdict, Verdict::Embed);
-    assert_eq!(indexes(&design, "post"), [""; 0]);
-    let tag = design.entities.iter().find(|advice| advice.entity == "tag").unwrap();
-    assert!(tag.remarks.iter().any(|r| r.contains("copies, one per parent")), "{tag:?}");
+    let case = of(text);
+    assert_eq!(case.verdict("post.tags"), Verdict::Embed);
+    assert_eq!(case.indexes("post"), [""; 0]);
+    let remarks = case.advice("tag").remarks.join(" ");
+    assert!(remarks.contains("copies, one per parent"), "{remarks}");
 }
 
 #[test]
@@ -386,10 +343,11 @@ reads:
 writes:
   w: {insert: vehicle, rate: 1/s}
 ";
-    let design = designed(text);
-    let found = indexes(&design, "vehicle");
-    for index in ["vin!", "plate!", "hull!"] {
-        assert!(found.iter().any(|known| known == index), "{index} in {found:?}");
+    let case = of(text);
+    let found = case.indexes("vehicle");
+    for field in ["vin", "plate", "hull"] {
+        let index = format!("{{ {field}: 1 }} unique");
+        assert!(found.iter().any(|known| known.starts_with(&index)), "{index} in {found:?}");
     }
 }
 
@@ -409,19 +367,19 @@ writes:
 
 #[test]
 fn er_m_5_ck_12_a_child_is_in_one_list_and_the_way_back_has_an_index() {
-    let design = designed(COURSES);
-    let first = design.decisions[0].patterns.first();
-    if first == Some(&Pattern::ChildrenInParent) {
-        assert_eq!(indexes(&design, "guild"), ["memberIds!"]);
+    let case = of(COURSES);
+    if case.named("guild.members")[0] == "child-ids-in-parent" {
+        assert_eq!(case.indexes("guild").len(), 1);
+        assert!(case.indexes("guild")[0].starts_with("{ memberIds: 1 } unique"));
     }
     let back = COURSES.replace(
         "player: {from: player, where: [nick]",
         "player: {from: player, where: [nick], with: {guild.members: [name]}",
     );
-    let design = designed(&back);
-    if design.decisions[0].patterns.first() == Some(&Pattern::ChildrenInParent) {
-        let found = indexes(&design, "guild");
-        assert!(found.iter().any(|index| index == "memberIds"), "{found:?}");
+    let case = of(&back);
+    if case.named("guild.members")[0] == "child-ids-in-parent" {
+        let found = case.indexes("guild");
+        assert!(found.contains(&"{ memberIds: 1 }".to_owned()), "{found:?}");
     }
 }
 
@@ -442,10 +400,7 @@ writes:
 
 #[test]
 fn gc_47_pt_computed_1_a_count_changes_with_the_number_of_documents() {
-    let kept = |text: &str| {
-        let design = designed(text);
-        design.decisions[0].patterns.iter().any(|p| matches!(p, Pattern::Computed { .. }))
-    };
+    let kept = |text: &str| of(text).named("product.reviews").contains(&"computed");
     let counted = REVIEWS.replace("COUNTED", "count: [product.reviews]");
     assert!(kept(&counted), "edits of a text change no count");
     let summed = REVIEWS.replace("COUNTED", "sum: {product.reviews: stars}");
@@ -467,12 +422,13 @@ reads:
 writes:
   w: {insert: [order, line], rate: 1/s, atomic: true}
 ";
-    let with = |max: &str| designed(&text.replace("MAX", max));
+    let with = |max: &str| of(&text.replace("MAX", max));
     let vetoed = with("1000");
-    assert_eq!(vetoed.decisions[0].verdict, Verdict::Reference);
-    let told: Vec<&str> = vetoed.decisions[0].turns.iter().map(|turn| turn.when.as_str()).collect();
+    let vetoed = vetoed.decision("order.lines");
+    assert_eq!(vetoed.verdict, Verdict::Reference);
+    let told: Vec<&str> = vetoed.turns.iter().map(|turn| turn.when.as_str()).collect();
     assert!(told.contains(&"no parent has more than 999"), "{told:?}");
-    assert_eq!(with("999").decisions[0].verdict, Verdict::Embed);
+    assert_eq!(with("999").verdict("order.lines"), Verdict::Embed);
 }
 
 #[test]
@@ -491,8 +447,8 @@ reads:
 writes:
   claim: {insert: [policy, claim, document], rate: 60/h}
 ";
-    let design = designed(text);
-    let claims = &design.decisions[0];
+    let case = of(text);
+    let claims = case.decision("policy.claims");
     assert!(claims.facts.projected() < 500_000, "{}", claims.facts.projected());
     assert_eq!(claims.verdict, Verdict::Embed, "{:#?}", claims.ruling);
 }
@@ -521,11 +477,7 @@ writes:
 
 #[test]
 fn sk_4_alg_9_reads_count_where_they_look() {
-    let key = |text: &str, entity: &str| {
-        let design = designed(text);
-        let collection = design.collections.iter().find(|c| c.entity == entity).unwrap();
-        collection.shard.as_ref().unwrap().key.clone()
-    };
+    let key = |text: &str, entity: &str| of(text).shard(entity).key.clone();
     // The preview answers the page, so most reads look up reviews by author.
     let reviews = key(SHARDED, "review");
     assert_eq!(reviews.fields[0].0, "author", "{}", reviews.text());
@@ -561,8 +513,8 @@ reads:
 writes:
   w: {insert: metric, rate: 10k/s}
 ";
-    let design = designed(text);
-    let shard = design.collections[0].shard.as_ref().unwrap();
+    let case = of(text);
+    let shard = case.shard("metric");
     let names: Vec<&str> = shard.key.fields.iter().map(|(name, _)| name.as_str()).collect();
     assert_eq!(names, ["meta.region", "meta.host"]);
     assert_eq!(shard.zones, ["EU", "US"]);

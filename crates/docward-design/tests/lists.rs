@@ -3,22 +3,11 @@
 #![allow(clippy::unwrap_used, reason = "tests: a panic is the message")]
 
 use crate::common::{Case, WRITTEN, of, pair};
-use docward_design::maintain::scripts;
-use docward_design::statement::Job;
-use docward_design::{Pattern, emit, example::example, validator::validator};
-use docward_model::ProfileName;
+use docward_design::{Pattern, example::example, validator::validator};
 use docward_schema::Schema;
 
 fn lists() -> Case {
     of(include_str!("models/lists.yaml"))
-}
-
-/// Returns a function of the scripts.
-#[track_caller]
-fn job(case: &Case, name: &str) -> Job {
-    let all = scripts(&case.model, &case.design, ProfileName::Neutral);
-    let mut jobs = all.into_iter().flat_map(|script| script.jobs);
-    jobs.find(|job| job.name == name).unwrap_or_else(|| panic!("no function {name}"))
 }
 
 const OUTLIER: &str = "children: {p50: 1, p99: 40, max: 5000}, growth: bounded";
@@ -95,7 +84,7 @@ fn pt_ts_1_pt_bucket_4_what_is_copied_is_no_part_of_a_series() {
 fn sn_05_gc_36_the_newest_by_their_id_are_sorted_by_the_name_it_has_in_elements() {
     let case = lists();
     let update = |name: &str| {
-        let job = job(&case, name);
+        let job = case.job(name);
         let of_host = |s: &&&docward_design::statement::Statement| s.collection == "host";
         job.statements().iter().find(of_host).unwrap().update_part().unwrap().to_string()
     };
@@ -104,7 +93,7 @@ fn sn_05_gc_36_the_newest_by_their_id_are_sorted_by_the_name_it_has_in_elements(
     let alarm = update("addAlarm");
     assert!(alarm.contains("$$this.alarmId") && !alarm.contains("$$this._id"), "{alarm}");
     // Separate documents have the id under its usual name.
-    assert!(job(&case, "rebuildAlarms").shell().contains("sort({ _id: -1 })"));
+    assert!(case.job("rebuildAlarms").shell().contains("sort({ _id: -1 })"));
 }
 
 #[test]
@@ -264,13 +253,12 @@ writes:
 #[test]
 fn pt_extref_1_elements_come_with_the_copies_beside_their_references() {
     let case = lists();
-    let files = emit::files(&case.model, &case.design, ProfileName::Neutral);
-    let check = &files.iter().find(|(path, _)| path == "check.js").unwrap().1;
+    let check = case.file("check.js");
     assert!(case.field("stay", "guests.tenant").required);
     let mut parts = check.split("section = ");
     let part = parts.find(|part| part.starts_with("\"stay-guests-capped-array.js\"")).unwrap();
     assert!(part.contains("tenant: {"), "{part}");
-    assert!(job(&case, "addStayGuest").does.contains("`tenant` contains copies"));
+    assert!(case.job("addStayGuest").does.contains("`tenant` contains copies"));
 }
 
 /// Returns a model of readings in buckets with a rate.
@@ -326,7 +314,7 @@ fn pt_bucket_4_what_is_said_to_be_kept_is_kept() {
         ("note: string", "at most 60 per bucket.", false),
     ] {
         let case = buckets("1/min", fields);
-        let append = job(&case, "appendReading");
+        let append = case.job("appendReading");
         assert!(append.does.contains(said), "{}", append.does);
         assert_eq!(append.does.contains("The same write updates"), kept, "{}", append.does);
         assert_eq!(append.shell().contains("$min"), kept, "{}", append.does);

@@ -4,13 +4,15 @@
 
 #![allow(clippy::unwrap_used, reason = "tests: a panic is the message")]
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use bson::{Bson, Document, doc};
 use docward_design::{Design, design, emit, read};
 use docward_model::{DesignModel, ProfileName};
-use docward_testkit::{Launch, Servers, mongosh, repository};
+use docward_testkit::{Launch, Servers, mongosh};
+
+use crate::common::{GALLERY, text_of};
 
 const MODEL: &str = include_str!("models/all.yaml");
 const MORE: &str = include_str!("models/more.yaml");
@@ -18,11 +20,6 @@ const REFERENCED: &str = include_str!("models/referenced.yaml");
 const KEPT: &str = include_str!("models/kept.yaml");
 const ELEMENTS: &str = include_str!("models/elements.yaml");
 const TOGETHER: &str = include_str!("models/together.yaml");
-
-/// Designs the model, possibly changed for another server.
-fn designed(change: impl Fn(&str) -> String) -> (DesignModel, Design) {
-    of(&change(MODEL))
-}
 
 fn of(text: &str) -> (DesignModel, Design) {
     let model = read("all.yaml", text).unwrap_or_else(|faults| panic!("{faults:#?}"));
@@ -54,14 +51,22 @@ fn run(shell: &Path, servers: &Servers, scripts: &[&Path]) -> (String, bool) {
     (text.concat(), output.status.success())
 }
 
+/// Writes a design, and runs its check, which executes every function. Returns the folder.
 #[track_caller]
-fn holds((text, fine): (String, bool)) -> String {
-    assert!(fine && text.contains("checks hold"), "{text}");
-    text
+fn check_holds(shell: &Path, servers: &Servers, text: &str, said: &[&str]) -> PathBuf {
+    let (model, design) = of(text);
+    let folder = servers.directory().join(&design.database);
+    write(&folder, &model, &design);
+    let (printed, fine) = run(shell, servers, &[&folder.join("check.js")]);
+    assert!(fine && printed.contains("checks hold"), "{printed}");
+    let check = std::fs::read_to_string(folder.join("check.js")).unwrap();
+    for said in said {
+        assert!(check.contains(said), "the check does not say: {said}");
+    }
+    folder
 }
 
-/// Runs the generated check, which executes every function and tests its results. It covers SN-04
-/// to SN-10 and the figures of several stories:
+/// Runs the check of all patterns. It covers SN-04 to SN-10 and the figures of several stories:
 ///
 /// - ST-22: 150 pushes
 /// - ST-23: 61 readings
@@ -72,12 +77,7 @@ fn holds((text, fine): (String, bool)) -> String {
 fn sn_04_sn_05_sn_06_sn_07_sn_08_sn_09_sn_10_all_patterns_hold_on_a_replica_set() {
     let Some(shell) = mongosh() else { return };
     let servers = Launch::replica_set(1).shared().start();
-    let (model, design) = designed(str::to_owned);
-    let folder = servers.directory().join("all");
-    write(&folder, &model, &design);
-    holds(run(&shell, &servers, &[&folder.join("check.js")]));
-    let text = std::fs::read_to_string(folder.join("check.js")).unwrap();
-    for said in [
+    let said = [
         "5 pushes leave 3, newest first (SN-05)",
         "7 pushes leave 5, newest first (SN-05)",
         "the average is exact (GC-35)",
@@ -90,76 +90,43 @@ fn sn_04_sn_05_sn_06_sn_07_sn_08_sn_09_sn_10_all_patterns_hold_on_a_replica_set(
         "no pair twice (GC-37)",
         "the reader has 2500, in order",
         "pages from 2 on",
-        "a transaction adds one (CK-10)",
-        "and changes the parent (CK-10)",
+        "a transaction changes the child (CK-10)",
+        "and the parent (CK-10)",
         "copies stay as they were (PT-extref.2)",
-    ] {
-        assert!(text.contains(said), "the check does not say: {said}");
-    }
+    ];
+    check_holds(&shell, &servers, MODEL, &said);
     // The check removes everything it created.
     let databases = servers.command("admin", doc! { "listDatabases": 1, "nameOnly": true });
     assert!(!databases.to_string().contains("db_all"), "{databases}");
 }
 
-/// Parents and children that must change atomically: both documents are written, and an error in
-/// one undoes both.
-#[test]
-fn ck_10_a_transaction_writes_parent_and_child_or_none() {
-    let Some(shell) = mongosh() else { return };
-    let servers = Launch::replica_set(1).shared().start();
-    let (model, design) = of(TOGETHER);
-    let folder = servers.directory().join("together");
-    write(&folder, &model, &design);
-    holds(run(&shell, &servers, &[&folder.join("check.js")]));
-    let text = std::fs::read_to_string(folder.join("check.js")).unwrap();
-    for said in [
-        "a transaction adds one (CK-10)",
-        "a transaction takes one away (CK-10)",
-        "one write adds one (CK-10)",
-        "and changes the parent (CK-10)",
-        "undoes both: the child (CK-10)",
-        "changes no parent (CK-10)",
-    ] {
-        assert!(text.contains(said), "{said}");
-    }
-}
-
-/// Filters with the shard key also work without shards (SK-4).
-#[test]
-fn sk_4_functions_that_look_up_the_shard_key_hold() {
-    let Some(shell) = mongosh() else { return };
-    let servers = Launch::replica_set(1).shared().start();
-    let bank = std::fs::read_to_string(repository().join("examples/models/bank.yaml")).unwrap();
-    let referenced = REFERENCED.replace("{server: 6.0}", "{server: 6.0, shards: 8}");
-    for (name, text) in [("bank", bank), ("referenced", referenced)] {
-        let (model, design) = of(&text);
-        let folder = servers.directory().join(name);
-        write(&folder, &model, &design);
-        let patterns = emit::files(&model, &design, ProfileName::Vendor);
-        assert!(patterns.iter().any(|(_, text)| text.contains("function withKey(")), "{name}");
-        holds(run(&shell, &servers, &[&folder.join("check.js")]));
-    }
-}
-
 /// Tests more patterns:
 ///
+/// - parents and children that must change atomically: both are written, and an error in one undoes
+///   both (CK-10)
 /// - values that are unique inside a parent
 /// - elements with a retention (DP-2)
 /// - averages of fields that some children lack (GC-35)
-/// - a limit on separate documents (PT-slice.1)
 /// - buckets that end by number and accept late readings (PT-bucket.2)
 /// - ids on the other side (ER-T.6)
 /// - pages with a size limit (PT-outlier.1, CK-14)
+/// - previews of children of several kinds (PT-subset.1, PT-poly.1)
+/// - lists with the same name as a variable of a function (PT-outlier.1)
+/// - filters with the shard key, which also work without shards (SK-4)
 #[test]
-fn dp_2_gc_35_pt_slice_1_pt_bucket_2_er_t_6_pt_outlier_1_more_patterns_hold() {
+fn ck_10_dp_2_gc_35_pt_bucket_2_er_t_6_pt_outlier_1_pt_subset_1_sk_4_more_patterns_hold() {
     let Some(shell) = mongosh() else { return };
     let servers = Launch::replica_set(1).shared().start();
-    let (model, design) = of(MORE);
-    let folder = servers.directory().join("more");
-    write(&folder, &model, &design);
-    holds(run(&shell, &servers, &[&folder.join("check.js")]));
-    let text = std::fs::read_to_string(folder.join("check.js")).unwrap();
-    for said in [
+    let referenced = REFERENCED
+        .replace("{server: 6.0}", "{server: 6.0, shards: 8}")
+        .replace("db_referenced", "db_sharded");
+    let together = [
+        "a transaction changes the child (CK-10)",
+        "one write changes the child (CK-10)",
+        "and the parent (CK-10)",
+        "undoes both: the child (CK-10)",
+    ];
+    let more = [
         "not twice in one document",
         "nor in two",
         "it is changed",
@@ -167,111 +134,86 @@ fn dp_2_gc_35_pt_slice_1_pt_bucket_2_er_t_6_pt_outlier_1_more_patterns_hold() {
         "the average is exact (GC-35)",
         "101 appends give buckets of 100 and 1 (SN-08)",
         "late readings are found",
-        "all are found",
+        "found from the other side",
         "pages from 2 on",
-        "they are brought up",
+    ];
+    for (text, said, functions) in [
+        (MORE, &more[..], &[("tick-archive.js", "archiveTick")][..]),
+        (TOGETHER, &together[..], &[][..]),
+        (
+            KEPT,
+            &[][..],
+            &[
+                ("matter-filings-subset.js", PICKED),
+                ("host-attempts-outlier.js", "attempt_"),
+                ("host-picks-subset.js", "...pick(pick_, ["),
+            ][..],
+        ),
+        (&referenced, &[][..], &[("patient-visits-subset.js", "function withKey(")][..]),
     ] {
-        assert!(text.contains(said), "the check does not say: {said}");
-    }
-    for file in [
-        "account-card-embedded.js",
-        "account-homes-embedded.js",
-        "account-offices-embedded.js",
-        "account-pictures-outlier.js",
-        "account-reviews-computed.js",
-        "course-students-parent-ids-in-child.js",
-        "invoice-lines-embedded.js",
-        "invoice-schema-versioning.js",
-        "tick-archive.js",
-        "tick-bucket.js",
-    ] {
-        assert!(folder.join("patterns").join(file).exists(), "{file}");
-    }
-}
-
-/// Tests children with several references (PT-extref.1), on the newest and on the oldest server.
-#[test]
-fn pt_extref_1_references_of_several_kinds_hold() {
-    let Some(shell) = mongosh() else { return };
-    for (version, server) in [("6.0.5", "6.0"), ("4.4.2", "4.4")] {
-        let servers = Launch::replica_set(1).version(version).start();
-        let (model, design) = of(&REFERENCED.replace("server: 6.0", &format!("server: {server}")));
-        let folder = servers.directory().join("referenced");
-        write(&folder, &model, &design);
-        holds(run(&shell, &servers, &[&folder.join("check.js")]));
-        let text = std::fs::read_to_string(folder.join("check.js")).unwrap();
-        for said in [
-            "`ward` is copied along (PT-extref.1)",
-            "`clinic` is copied along (PT-extref.1)",
-            "`visitCount` counts along",
-            "changePatientVisit(at, root._id, some._id, changes(302 + i))",
-            "the preview shows the newest as they are",
-            "counts and sums are 0 for a parent without children",
-            "a removed one is subtracted",
-            "down to 0 and no further",
-            "no parent, no child\", null, () => addLike(",
-            "what others write meanwhile is not lost",
-            "whoever read the old shape must read again",
-            "both ends are there",
-            "nothing leads nowhere",
-        ] {
-            assert!(text.contains(said), "the check does not say: {said}");
+        let folder = check_holds(&shell, &servers, text, said);
+        for (file, part) in functions {
+            let text = std::fs::read_to_string(folder.join("patterns").join(file)).unwrap();
+            assert!(text.contains(part), "{file} does not say: {part}: {text}");
         }
     }
 }
 
-/// Tests more combinations:
-///
-/// - previews of children of several kinds (PT-subset.1, PT-poly.1)
-/// - children that refer to an embedded object by its id (GC-37)
-/// - lists with the same name as a variable of a function (PT-outlier.1)
+const PICKED: &str = "[\"type\", \"createTime\", \"seen\", \"pages\", \"by\", \"text\"]";
+
 #[test]
-fn pt_subset_1_pt_poly_1_gc_37_pt_outlier_1_what_parents_keep_is_whole() {
+fn every_model_of_the_gallery_holds() {
     let Some(shell) = mongosh() else { return };
     let servers = Launch::replica_set(1).shared().start();
-    let (model, design) = of(KEPT);
-    let folder = servers.directory().join("kept");
-    write(&folder, &model, &design);
-    holds(run(&shell, &servers, &[&folder.join("check.js")]));
-    for (file, said) in [
-        (
-            "matter-filings-subset.js",
-            "[\"type\", \"createTime\", \"seen\", \"pages\", \"by\", \"text\"]",
-        ),
-        ("host-attempts-outlier.js", "attempt_"),
-        ("host-picks-subset.js", "...pick(pick_, [\"createTime\", \"score\"])"),
-    ] {
-        let text = std::fs::read_to_string(folder.join("patterns").join(file)).unwrap();
-        assert!(text.contains(said), "{file} does not say: {said}: {text}");
+    for name in GALLERY {
+        check_holds(&shell, &servers, &text_of(name), &[]);
     }
-    let indexes = std::fs::read_to_string(folder.join("02-indexes.js")).unwrap();
-    assert!(indexes.contains("scanId"), "{indexes}");
 }
 
+/// Tests children with several references (PT-extref.1), on the newest and on the oldest server.
 /// A refresh changes copies in elements of lists, and nothing else (PT-extref.2).
 #[test]
-fn pt_extref_2_copies_in_elements_of_lists_follow() {
+fn pt_extref_1_pt_extref_2_references_of_several_kinds_hold() {
     let Some(shell) = mongosh() else { return };
     for version in ["6.0.5", "4.4.2"] {
         let servers = Launch::replica_set(1).version(version).start();
-        let text = ELEMENTS.replace("server: 6.0", &format!("server: {}", &version[..3]));
-        let (model, design) = of(&text);
-        let folder = servers.directory().join("elements");
-        write(&folder, &model, &design);
-        holds(run(&shell, &servers, &[&folder.join("check.js")]));
-        let check = std::fs::read_to_string(folder.join("check.js")).unwrap();
-        assert!(check.contains("and leaves the rest"), "{check}");
+        let on = |text: &str| text.replace("server: 6.0", &format!("server: {}", &version[..3]));
+        let said = [
+            "`ward` is copied along (PT-extref.1)",
+            "`clinic` is copied along (PT-extref.1)",
+            "`visitCount` counts along",
+            "the preview shows the newest as they are",
+            "counts and sums are 0 for a parent without children",
+            "no parent, no child\", null, () => addLike(",
+            "the parent is there",
+            "nothing leads nowhere",
+        ];
+        check_holds(&shell, &servers, &on(REFERENCED), &said);
+        let folder = check_holds(&shell, &servers, &on(ELEMENTS), &["and leaves the rest"]);
         // Break a statement, because a check that cannot fail proves nothing.
+        let wrong = ("\"part.dishId\": dishId", "\"part.dishId\": { $exists: true }");
         let file = "line-dish-extended-reference.js";
-        let (part, wrong) = ("\"part1.dishId\": dishId", "\"part1.dishId\": { $exists: true }");
-        let path = folder.join("patterns").join(file);
-        let right = std::fs::read_to_string(&path).unwrap();
-        assert!(right.contains(part), "{part} in {right}");
-        std::fs::write(&path, right.replace(part, wrong)).unwrap();
-        let (printed, fine) = run(&shell, &servers, &[&folder.join("check.js")]);
-        std::fs::write(&path, right).unwrap();
-        assert!(!fine && printed.contains("leaves the rest"), "{part}: {printed}");
+        breaks(&shell, &servers, &folder, file, wrong, "leaves the rest");
     }
+}
+
+/// Changes a part of a file. The check must fail and name the expectation.
+#[track_caller]
+fn breaks(
+    shell: &Path,
+    servers: &Servers,
+    folder: &Path,
+    file: &str,
+    (part, wrong): (&str, &str),
+    said: &str,
+) {
+    let path = folder.join("patterns").join(file);
+    let right = std::fs::read_to_string(&path).unwrap();
+    assert!(right.contains(part), "{part} in {right}");
+    std::fs::write(&path, right.replace(part, wrong)).unwrap();
+    let (printed, fine) = run(shell, servers, &[&folder.join("check.js")]);
+    std::fs::write(&path, right).unwrap();
+    assert!(!fine && printed.contains(said), "{file}: {printed}");
 }
 
 /// DM-08.5: before 5.0 there are no time series, so readings go to buckets.
@@ -279,12 +221,10 @@ fn pt_extref_2_copies_in_elements_of_lists_follow() {
 fn dm_08_5_st_23_on_4_4_readings_go_to_buckets() {
     let Some(shell) = mongosh() else { return };
     let servers = Launch::standalone().version("4.4.2").start();
-    let (model, design) = designed(|text| text.replace("server: 6.0", "server: 4.4"));
-    let folder = servers.directory().join("all");
-    write(&folder, &model, &design);
+    let old = MODEL.replace("server: 6.0", "server: 4.4");
+    let folder = check_holds(&shell, &servers, &old, &[]);
     assert!(folder.join("patterns/metric-bucket.js").exists());
     assert!(!folder.join("patterns/metric-time-series.js").exists());
-    holds(run(&shell, &servers, &[&folder.join("check.js")]));
 }
 
 /// The check must find broken statements, because a check that cannot fail proves nothing.
@@ -292,7 +232,7 @@ fn dm_08_5_st_23_on_4_4_readings_go_to_buckets() {
 fn pt_subset_2_a_check_finds_statements_that_are_wrong() {
     let Some(shell) = mongosh() else { return };
     let servers = Launch::standalone().shared().start();
-    let (model, design) = designed(str::to_owned);
+    let (model, design) = of(MODEL);
     let folder = servers.directory().join("all");
     write(&folder, &model, &design);
     for (file, right, wrong, said) in [
@@ -306,13 +246,7 @@ fn pt_subset_2_a_check_finds_statements_that_are_wrong() {
         ("order-audit-log-capped-array.js", "$slice: -100", "$slice: -99", "150 pushes"),
         ("reading-bucket.js", "$lt: 60", "$lt: 61", "reading-bucket.js: "),
     ] {
-        let path = folder.join("patterns").join(file);
-        let text = std::fs::read_to_string(&path).unwrap();
-        assert!(text.contains(right), "{right} in {text}");
-        std::fs::write(&path, text.replace(right, wrong)).unwrap();
-        let (printed, fine) = run(&shell, &servers, &[&folder.join("check.js")]);
-        assert!(!fine && printed.contains(said), "{file}: {printed}");
-        std::fs::write(&path, text).unwrap();
+        breaks(&shell, &servers, &folder, file, (right, wrong), said);
     }
 }
 
@@ -323,7 +257,7 @@ fn sk_11_sharding_does_nothing_without_shards_and_names_both_zones() {
     let Some(shell) = mongosh() else { return };
     let servers = Launch::standalone().shared().start();
     let zones = "server: 6.0, shards: 2, zones: {field: place, values: [EU, US]}";
-    let (model, design) = designed(|text| text.replace("server: 6.0", zones));
+    let (model, design) = of(&MODEL.replace("server: 6.0", zones));
     let folder = servers.directory().join("all");
     write(&folder, &model, &design);
     let (printed, fine) = run(&shell, &servers, &[&folder.join("03-shard.js")]);
@@ -340,7 +274,7 @@ fn sk_11_sharding_does_nothing_without_shards_and_names_both_zones() {
 /// and remove a third of them (PT-computed.1, SN-04, ST-27).
 #[test]
 fn sn_04_st_27_counts_are_exact_with_8_writers() {
-    let (model, design) = designed(str::to_owned);
+    let (model, design) = of(MODEL);
     let servers = Launch::standalone().shared().start();
     let scripts = docward_design::maintain::scripts(&model, &design, ProfileName::Vendor);
     let likes = scripts.iter().find(|script| script.about == "post.likes").unwrap();

@@ -3,36 +3,13 @@
 
 #![allow(clippy::unwrap_used, reason = "tests: a panic is the message")]
 
-use docward_design::{Bounds, design, maintain::scripts, read};
-use docward_model::ProfileName;
+use crate::common::{of, says};
 
 const MODEL: &str = include_str!("models/referenced.yaml");
 
-/// Returns the functions of a model as mongosh code, with their names.
-fn functions(text: &str) -> Vec<(String, String)> {
-    let model = read("referenced.yaml", text).unwrap_or_else(|faults| panic!("{faults:#?}"));
-    let design = design(&model, ProfileName::Neutral, &Bounds::default());
-    let scripts = scripts(&model, &design, ProfileName::Neutral);
-    let jobs = scripts.into_iter().flat_map(|script| script.jobs);
-    jobs.map(|job| (job.name.clone(), job.shell())).collect()
-}
-
-/// Returns a function in one line, so that tests do not depend on line breaks.
 #[track_caller]
 fn function(text: &str, name: &str) -> String {
-    let all = functions(text);
-    let names: Vec<&str> = all.iter().map(|(name, _)| name.as_str()).collect();
-    let found = all.iter().find(|(known, _)| known == name);
-    let text = &found.unwrap_or_else(|| panic!("no {name} among {names:?}")).1;
-    let lines: Vec<&str> = text.lines().map(|line| line.trim().trim_start_matches("* ")).collect();
-    lines.join(" ")
-}
-
-#[track_caller]
-fn says(text: &str, parts: &[&str]) {
-    for part in parts {
-        assert!(text.contains(part), "{part} in {text}");
-    }
+    of(text).function(name)
 }
 
 #[test]
@@ -75,37 +52,6 @@ fn pt_extref_1_one_function_adds_a_child_with_the_copies_of_all_its_references()
 }
 
 #[test]
-fn pt_computed_2_pt_hybrid_1_a_declared_change_of_a_child_has_a_function_that_its_parents_follow() {
-    let change = function(MODEL, "changePatientVisit");
-    says(
-        &change,
-        &[
-            // The old values come from the server and not from the caller.
-            "const found = db.getCollection(\"visit\").findOneAndUpdate( { _id: visitId, patientId }, { $set: changes }, );",
-            "$subtract: [ { $ifNull: [{ $literal: next.cost }, 0] }, { $ifNull: [{ $literal: found.cost }, 0] }, ]",
-            "$divide: [\"$costSum\", \"$visitCount\"]",
-            "{ _id: found.patientId, recentVisits: parent.recentVisits }, { $set: { recentVisits: shown } }",
-            "if (changes.wardId !== undefined) throw",
-        ],
-    );
-    // A visit that a concurrent change added to the preview is not added twice.
-    let add = function(MODEL, "addPatientVisit");
-    says(&add, &["$ne: [\"$$this.visitId\", { $literal: _id }]"]);
-    // Doctors store only a count, which changes of a visit do not affect.
-    let names =
-        |text: &str| -> Vec<String> { functions(text).into_iter().map(|(name, _)| name).collect() };
-    assert!(!names(MODEL).contains(&"changeDoctorVisit".to_owned()));
-    let fixed = MODEL.replace("sets: [visit.cost, visit.reason]", "sets: [visit.createTime]");
-    assert!(names(&fixed).contains(&"changePatientVisit".to_owned()), "the order changes");
-    let unsaid =
-        MODEL.replace("update: [visit], sets: [visit.cost, visit.reason]", "update: [visit]");
-    assert!(names(&unsaid).contains(&"changePatientVisit".to_owned()), "it may be any field");
-    let never =
-        MODEL.replace("update: [visit], sets: [visit.cost, visit.reason]", "update: [doctor]");
-    assert!(!names(&never).contains(&"changePatientVisit".to_owned()));
-}
-
-#[test]
 fn pt_computed_1_what_a_parent_keeps_can_be_worked_out_again_for_pairs_too() {
     says(
         &function(MODEL, "rebuildStudents"),
@@ -139,7 +85,8 @@ fn pt_extref_2_pt_junction_1_pairs_lead_to_what_is_there_and_their_copies_are_re
             "      photo: {type: binData, bytes: 2 KB}\n      name: {type: string, required: false}\n      mail",
         );
     says(&function(&bare, "listStudentsOfCourse"), &["$lookup"]);
-    assert!(!functions(&bare).iter().any(|(name, _)| name == "refreshCopiesOfStudent"));
+    let pairs = of(&bare).scripts().into_iter().find(|s| s.about == "course.students");
+    assert!(pairs.unwrap().jobs.iter().all(|job| job.name != "refreshCopiesOfStudent"));
 }
 
 #[test]
@@ -148,35 +95,6 @@ fn pt_extref_2_copies_in_a_list_go_when_their_source_has() {
         &function(MODEL, "refreshCopiesOfInteract"),
         &["\"interacts.$[one]\": { geneId: interactId, ...pick(found, [\"symbol\", \"name\"]) }"],
     );
-}
-
-/// If another client changes a document while it is being upgraded, the function reads it again.
-#[test]
-fn an_upgrade_of_a_shape_writes_only_over_what_it_has_read() {
-    let upgrade = function(MODEL, "upgradePatient");
-    says(
-        &upgrade,
-        &[
-            "{ _id, $expr: { $in: [\"$$ROOT\", [{ $literal: before }]] } }",
-            "if (done.matchedCount === 0) continue;",
-            "const update = { $set: set, $inc: { version: 1 } };",
-            "It stores no old version",
-        ],
-    );
-    let plain = function(&MODEL.replace("    keeps-versions: true\n", ""), "upgradePatient");
-    assert!(!plain.contains("version: 1") && !plain.contains("no old version"), "{plain}");
-}
-
-#[test]
-fn pt_computed_1_a_rough_count_goes_down_too_and_nothing_comes_to_a_parent_that_is_not_there() {
-    says(&function(MODEL, "removeLike"), &["countLike(db, postId, Math.random(), -1);"]);
-    says(
-        &function(MODEL, "countLike"),
-        &["likeCount: { $max: [0, { $add: [{ $ifNull: [\"$likeCount\", 0] }, by * 100] }] }"],
-    );
-    let add = function(MODEL, "addLike");
-    says(&add, &["if (parent === null) throw new Error(\"there is no such post\");"]);
-    assert!(add.find("parent === null") < add.find("insertOne"), "{add}");
 }
 
 #[test]

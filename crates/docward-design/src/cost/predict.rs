@@ -287,11 +287,9 @@ impl<'a, 'm> Base<'a, 'm> {
         let subset = Preview::of(&decision.patterns);
         let entity = layout.model.entity(&relationship.child);
         let children = decision.facts.children;
-        let preview = subset.filter(|_| way == StorageAlternative::Hybrid).zip(entity).map(
-            |(Preview { newest, by, fields }, child)| {
-                layout.newest(relationship, child, (newest, by, fields), children)
-            },
-        );
+        let preview = subset.filter(|_| way == StorageAlternative::Hybrid).zip(entity);
+        let preview =
+            preview.map(|(shown, child)| layout.newest(relationship, child, shown, children));
         // A design that stores counts but no newest children is a reference with counts.
         let keeps = match way {
             StorageAlternative::Embed => decision.choice == Some(Choice::Embed),
@@ -316,14 +314,7 @@ impl<'a, 'm> Base<'a, 'm> {
             }
             _ => None,
         });
-        let in_parent = decision.patterns.iter().find_map(|pattern| match pattern {
-            Pattern::ExtendedReference { fields, in_parent: true, .. }
-                if way != StorageAlternative::Embed =>
-            {
-                Some(fields)
-            }
-            _ => None,
-        });
+        let in_parent = decision.copied(true).filter(|_| way != StorageAlternative::Embed);
         let (held, pair) = match link {
             _ if way == StorageAlternative::Embed => (Vec::new(), Vec::new()),
             Link::ChildIds => (layout.held(relationship, children, in_parent), Vec::new()),
@@ -399,7 +390,7 @@ impl<'a, 'm> Base<'a, 'm> {
             copies,
             held,
             pair,
-            copied: copied.cloned().unwrap_or_default(),
+            copied: copied.unwrap_or_default().to_vec(),
             parents,
             shared: relationship.is_shared(),
             preview,

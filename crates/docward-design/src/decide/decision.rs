@@ -96,6 +96,32 @@ impl Decision {
             })
     }
 
+    /// Returns the number of elements after which an embedded list continues on overflow pages.
+    pub(crate) fn page(&self) -> Option<u64> {
+        self.patterns.iter().find_map(|pattern| match pattern {
+            Pattern::Outlier { page } => Some(*page),
+            _ => None,
+        })
+    }
+
+    /// Returns how many of the newest elements an embedded list keeps.
+    pub(crate) fn newest(&self) -> Option<u64> {
+        self.patterns.iter().find_map(|pattern| match pattern {
+            Pattern::CappedArray { newest } => Some(*newest),
+            _ => None,
+        })
+    }
+
+    /// Returns the fields that are copied into the parent, or into the child.
+    pub(crate) fn copied(&self, into_parent: bool) -> Option<&[String]> {
+        self.patterns.iter().find_map(|pattern| match pattern {
+            Pattern::ExtendedReference { fields, in_parent, .. } if *in_parent == into_parent => {
+                Some(fields.as_slice())
+            }
+            _ => None,
+        })
+    }
+
     /// Whether declared writes change fields that are copied into the parent or its list of ids.
     pub(crate) fn refreshes_copies(&self) -> bool {
         self.patterns.iter().any(|pattern| {

@@ -1,6 +1,6 @@
 //! The fields of planned documents: their contents, their origin, and their size in bytes (ALG-2).
 
-use docward_model::{BsonType, Entity, EntityField, Spread};
+use docward_model::{BsonType, DesignModel, Entity, EntityField, Spread};
 
 use crate::declared::{quantile, size};
 
@@ -64,6 +64,16 @@ pub enum Origin {
 }
 
 impl Origin {
+    /// Returns the entity that is embedded or previewed.
+    pub(crate) fn child<'m>(&self, model: &'m DesignModel) -> Option<&'m Entity> {
+        match self {
+            Self::Embedded(name) | Self::Preview(name) => {
+                model.entity(&model.relationship(name)?.child)
+            }
+            _ => None,
+        }
+    }
+
     /// Returns a note on the field for readers.
     pub fn note(&self) -> Option<String> {
         Some(match self {

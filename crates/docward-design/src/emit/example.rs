@@ -135,7 +135,7 @@ impl Maker<'_> {
             }
             (_, BsonType::Array) => self.list(field),
             (_, BsonType::Object) => {
-                let child = self.child(&field.origin);
+                let child = field.origin.child(self.model);
                 let owner = child.map_or("", |entity| entity.name.as_str());
                 self.object(&field.fields, child, owner, number).into()
             }
@@ -147,16 +147,6 @@ impl Maker<'_> {
     fn shape(&self, entity: &str) -> i32 {
         let version = self.model.entity(entity).and_then(|entity| entity.shape_version);
         version.unwrap_or(1) as i32
-    }
-
-    /// Returns the entity that is embedded or previewed.
-    fn child(&self, origin: &Origin) -> Option<&Entity> {
-        match origin {
-            Origin::Embedded(name) | Origin::Preview(name) => {
-                self.model.entity(&self.model.relationship(name)?.child)
-            }
-            _ => None,
-        }
     }
 
     /// Returns names and values of the fields that are stored in the attribute list.
@@ -181,7 +171,7 @@ impl Maker<'_> {
         // A preview has the newest child first.
         let falls = matches!(field.origin, Origin::Preview(_));
         let numbers = (0..length).map(|i| if falls { length - 1 - i } else { i });
-        let child = self.child(&field.origin);
+        let child = field.origin.child(self.model);
         let items = numbers.map(|number| match (field.element, &field.origin) {
             (Some(BsonType::ObjectId), Origin::Reference(entity)) => id(entity, number).into(),
             (Some(kind), _) => self.scalar(&field.name, kind, &field.values, number),

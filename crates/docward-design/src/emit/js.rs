@@ -86,58 +86,11 @@ fn scalar(value: &Bson) -> String {
 }
 
 /// Reserved words, and the parameter that every function has.
-const WORDS: &[&str] = &[
-    "arguments",
-    "await",
-    "break",
-    "case",
-    "catch",
-    "class",
-    "const",
-    "continue",
-    "db",
-    "debugger",
-    "default",
-    "delete",
-    "do",
-    "else",
-    "enum",
-    "eval",
-    "export",
-    "extends",
-    "false",
-    "finally",
-    "for",
-    "function",
-    "if",
-    "implements",
-    "import",
-    "in",
-    "instanceof",
-    "interface",
-    "let",
-    "new",
-    "null",
-    "package",
-    "private",
-    "protected",
-    "public",
-    "return",
-    "static",
-    "super",
-    "switch",
-    "this",
-    "throw",
-    "true",
-    "try",
-    "typeof",
-    "undefined",
-    "var",
-    "void",
-    "while",
-    "with",
-    "yield",
-];
+const WORDS: &str = "\
+    arguments await break case catch class const continue db debugger default delete do else \
+    enum eval export extends false finally for function if implements import in instanceof \
+    interface let new null package private protected public return static super switch this \
+    throw true try typeof undefined var void while with yield";
 
 /// Names that generated functions use for variables and for helper functions. A parameter with the
 /// same name would shadow them or be shadowed.
@@ -147,7 +100,7 @@ const OWN: &[&str] = &[
     "has", "ids", "ignored", "keeper", "label", "last", "levels", "marked", "moved", "name",
     "next", "number", "old", "older", "one", "open", "own", "page", "pages", "pairs", "parent",
     "pick", "placed", "rest", "result", "session", "set", "shown", "some", "start", "text",
-    "update", "upgraded", "value", "was", "whole",
+    "update", "value", "was", "whole",
 ];
 
 /// Prefixes of the names that functions derive from names of the model: `ofCustomerId`,
@@ -157,14 +110,12 @@ const DERIVED: &[&str] = &["in", "of"];
 /// Returns a parameter name that is derived from a name of the model: `postId`, `class_`.
 pub(crate) fn parameter(name: &str) -> String {
     let parts = docward_model::words::split(name);
-    let mut made = String::new();
-    for (i, part) in parts.iter().enumerate() {
-        made.push_str(&if i == 0 { part.clone() } else { capital(part) });
-    }
+    let mut made = camel(&parts);
     if made.is_empty() || made.starts_with(|c: char| c.is_numeric()) {
         made.insert(0, '_');
     }
-    let taken = WORDS.contains(&made.as_str()) || OWN.contains(&made.as_str());
+    let is_word = WORDS.split(' ').any(|word| word == made);
+    let taken = is_word || OWN.contains(&made.as_str());
     let derived = parts.len() > 1 && DERIVED.contains(&parts[0].as_str());
     if taken || derived {
         made.push('_');
@@ -176,11 +127,13 @@ pub(crate) fn parameter(name: &str) -> String {
 pub(crate) fn function(parts: &[&str]) -> String {
     let parts: Vec<String> =
         parts.iter().flat_map(|part| docward_model::words::split(part)).collect();
-    let mut made = String::new();
-    for (i, part) in parts.iter().enumerate() {
-        made.push_str(&if i == 0 { part.clone() } else { capital(part) });
-    }
-    made
+    camel(&parts)
+}
+
+/// Joins words: `addPostComment`.
+fn camel(parts: &[String]) -> String {
+    let parts = parts.iter().enumerate();
+    parts.map(|(i, part)| if i == 0 { part.clone() } else { capital(part) }).collect()
 }
 
 fn capital(word: &str) -> String {

@@ -1,6 +1,6 @@
 //! Diagrams in Mermaid: the model before, and the collections after.
 
-use docward_model::{BsonType, DesignModel, EntityField, Relationship};
+use docward_model::{BsonType, DesignModel, Relationship};
 
 use crate::declared::field_plan::{Origin, Planned};
 use crate::layout::plan::Design;
@@ -11,22 +11,23 @@ pub(super) fn model(model: &DesignModel) -> String {
     for relationship in &model.relationships {
         text.push_str(&format!(
             "  {} {} {} : {}\n",
-            name(&relationship.parent),
+            quoted(&relationship.parent),
             ends(relationship),
-            name(&relationship.child),
+            quoted(&relationship.child),
             quoted(relationship.role())
         ));
     }
     for entity in &model.entities {
-        text.push_str(&format!("  {} {{\n", name(&entity.name)));
+        text.push_str(&format!("  {} {{\n", quoted(&entity.name)));
         for field in &entity.fields {
-            text.push_str(&format!("    {} {}\n", declared(field), word(&field.name)));
+            let kind = kind(field.kind, field.element);
+            text.push_str(&format!("    {kind} {}\n", word(&field.name)));
         }
         for variant in &entity.variants {
             for field in &variant.fields {
                 text.push_str(&format!(
                     "    {} {} {}\n",
-                    declared(field),
+                    kind(field.kind, field.element),
                     word(&field.name),
                     quoted(&format!("{} only", variant.name))
                 ));
@@ -43,7 +44,7 @@ pub(super) fn design(design: &Design) -> String {
     for collection in &design.collections {
         let mut lines = Vec::new();
         fields(&collection.name, &collection.fields, &mut lines, &mut text);
-        text.push_str(&format!("  {} {{\n{}  }}\n", name(&collection.name), lines.concat()));
+        text.push_str(&format!("  {} {{\n{}  }}\n", quoted(&collection.name), lines.concat()));
     }
     // References between collections.
     for collection in &design.collections {
@@ -56,8 +57,8 @@ pub(super) fn design(design: &Design) -> String {
             let end = if field.kind == BsonType::Array { "}o--o{" } else { "}o--||" };
             text.push_str(&format!(
                 "  {} {end} {} : {}\n",
-                name(&collection.name),
-                name(&target.name),
+                quoted(&collection.name),
+                quoted(&target.name),
                 quoted(&field.name)
             ));
         }
@@ -68,11 +69,7 @@ pub(super) fn design(design: &Design) -> String {
 /// Adds the lines of a box. Nested objects get their own boxes.
 fn fields(owner: &str, of: &[Planned], lines: &mut Vec<String>, text: &mut String) {
     for field in of {
-        let kind = match (field.kind, field.element) {
-            (BsonType::Array, Some(element)) => format!("{}[]", element.name()),
-            (BsonType::Array, None) => "object[]".to_owned(),
-            (kind, _) => kind.name().to_owned(),
-        };
+        let kind = kind(field.kind, field.element);
         let key = if field.origin == Origin::Id { " PK" } else { "" };
         let note = match field.origin.note() {
             Some(note) => format!(" {}", quoted(&note)),
@@ -86,10 +83,10 @@ fn fields(owner: &str, of: &[Planned], lines: &mut Vec<String>, text: &mut Strin
             let end = if field.kind == BsonType::Array { "||--o{" } else { "||--o|" };
             text.push_str(&format!(
                 "  {} {end} {} : {}\n  {} {{\n{}  }}\n",
-                name(owner),
-                name(&below),
+                quoted(owner),
+                quoted(&below),
                 quoted(&field.name),
-                name(&below),
+                quoted(&below),
                 inner.concat()
             ));
         }
@@ -106,19 +103,15 @@ fn ends(relationship: &Relationship) -> &'static str {
     }
 }
 
-fn declared(field: &EntityField) -> String {
-    match (field.kind, field.element) {
+fn kind(kind: BsonType, element: Option<BsonType>) -> String {
+    match (kind, element) {
         (BsonType::Array, Some(element)) => format!("{}[]", element.name()),
         (BsonType::Array, None) => "object[]".to_owned(),
         (kind, _) => kind.name().to_owned(),
     }
 }
 
-/// Returns the quoted name of a box. It may contain any other character.
-fn name(text: &str) -> String {
-    quoted(text)
-}
-
+/// Returns a quoted text. The name of a box may contain any other character.
 fn quoted(text: &str) -> String {
     let clean: String =
         text.chars().map(|c| if c == '"' || c.is_control() { '\'' } else { c }).collect();

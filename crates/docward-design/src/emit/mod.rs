@@ -3,6 +3,7 @@
 
 mod check;
 pub mod example;
+mod expectations;
 pub mod js;
 pub mod maintain;
 mod mermaid;
@@ -89,7 +90,7 @@ fn collections(model: &DesignModel, design: &Design) -> String {
          `database` first.",
     );
     text.push_str(&database(design));
-    text.push_str(CREATE);
+    text.push_str(&format!("\n{CREATE}"));
     for collection in &design.collections {
         text.push_str(&format!(
             "\ncreateOrChange(db.getSiblingDB(database), {}, {});\n",
@@ -100,26 +101,7 @@ fn collections(model: &DesignModel, design: &Design) -> String {
     text
 }
 
-const CREATE: &str = r#"
-function createOrChange(db, name, options) {
-  const found = db.getCollectionInfos({ name });
-  if (found.length === 0) {
-    db.createCollection(name, options);
-    print(`created ${name}`);
-    return;
-  }
-  const change = { collMod: name };
-  if (options.timeseries) {
-    if (found[0].type !== "timeseries") throw new Error(`${name} exists already and is not a time series`);
-    // The server expects "off" for readings that are kept forever.
-    change.expireAfterSeconds = options.expireAfterSeconds ?? "off";
-  } else {
-    Object.assign(change, options);
-  }
-  db.runCommand(change);
-  print(`changed ${name}`);
-}
-"#;
+const CREATE: &str = include_str!("scripts/create.js");
 
 /// Returns the options for creating a collection.
 pub fn options(model: &DesignModel, collection: &CollectionPlan) -> Document {
@@ -148,7 +130,7 @@ fn indexes(model: &DesignModel, design: &Design) -> String {
     text.push_str(&database(design));
     let mut all = design.collections.iter().flat_map(|collection| &collection.indexes);
     if all.any(|index| index.expire_after.is_some()) {
-        text.push_str(EXPIRING);
+        text.push_str(&format!("\n{EXPIRING}"));
     }
     for collection in &design.collections {
         for index in &collection.indexes {
@@ -179,17 +161,7 @@ fn indexes(model: &DesignModel, design: &Design) -> String {
 }
 
 /// Updates the expiry time of an existing index.
-const EXPIRING: &str = r#"
-function expiring(name, keys, options) {
-  try {
-    db.getSiblingDB(database).getCollection(name).createIndex(keys, options);
-  } catch (error) {
-    if (error.code !== 85) throw error;
-    const { expireAfterSeconds } = options;
-    db.getSiblingDB(database).runCommand({ collMod: name, index: { keyPattern: keys, expireAfterSeconds } });
-  }
-}
-"#;
+const EXPIRING: &str = include_str!("scripts/expiring.js");
 
 /// Returns the keys and options of an index for `createIndex`.
 pub fn index_of(index: &IndexPlan) -> (Document, Document) {
@@ -231,62 +203,12 @@ fn not_here(
     None
 }
 
-/// Functions that several files need.
-const PICK: &str = r#"
-/** Returns the given fields that exist. */
-function pick(from, fields) {
-  return Object.fromEntries(fields.filter((f) => from[f] !== undefined).map((f) => [f, from[f]]));
-}
-"#;
-
-const WITH_KEY: &str = r#"
-/**
- * Adds the shard key of the document to a filter, as servers before 7.1 require. If another writer changes the key
- * in between, the filter does not match. Without shards, it has no effect.
- */
-function withKey(db, collection, filter, fields) {
-  const found = db.getCollection(collection).findOne(filter, Object.fromEntries(fields.map((f) => [f, 1])));
-  const value = (field) => field.split(".").reduce((at, part) => at?.[part], found) ?? null;
-  return { ...filter, ...Object.fromEntries(fields.map((f) => [f, value(f)])) };
-}
-"#;
-
-const TRANSACTION: &str = r#"
-/**
- * Runs `work` in one transaction: all of its writes happen, or none. Transient errors are retried for two minutes.
- */
-function inTransaction(db, work) {
-  const session = db.getMongo().startSession();
-  const last = Date.now() + 120000;
-  const has = (error, label) => typeof error.hasErrorLabel === "function" && error.hasErrorLabel(label);
-  try {
-    for (;;) {
-      session.startTransaction({ readConcern: { level: "snapshot" }, writeConcern: { w: "majority" } });
-      try {
-        const result = work(session.getDatabase(db.getName()));
-        for (;;) {
-          try {
-            session.commitTransaction();
-            return result;
-          } catch (error) {
-            if (!has(error, "UnknownTransactionCommitResult") || Date.now() > last) throw error;
-          }
-        }
-      } catch (error) {
-        try {
-          session.abortTransaction();
-        } catch (ignored) {
-          // It has ended already.
-        }
-        if (!has(error, "TransientTransactionError") || Date.now() > last) throw error;
-        sleep(Math.random() * 20);
-      }
-    }
-  } finally {
-    session.endSession();
-  }
-}
-"#;
+/// Functions that several files need, and how they are called.
+const SHARED: [(&str, &str); 3] = [
+    ("pick(", include_str!("scripts/pick.js")),
+    ("withKey(", include_str!("scripts/with_key.js")),
+    ("inTransaction(", include_str!("scripts/transaction.js")),
+];
 
 fn pattern(script: &Script) -> String {
     let mut text = heading(&format!(
@@ -295,14 +217,8 @@ fn pattern(script: &Script) -> String {
     ));
     let jobs: Vec<String> = script.jobs.iter().map(Job::shell).collect();
     let body = jobs.join("\n");
-    if body.contains("pick(") {
-        text.push_str(PICK);
-    }
-    if body.contains("withKey(") {
-        text.push_str(WITH_KEY);
-    }
-    if body.contains("inTransaction(") {
-        text.push_str(TRANSACTION);
+    for (_, function) in SHARED.iter().filter(|(call, _)| body.contains(call)) {
+        text.push_str(&format!("\n{function}"));
     }
     format!("{text}\n{body}")
 }

@@ -61,7 +61,7 @@ pub(super) fn page(
         .decisions
         .iter()
         .filter(|d| !d.patterns.is_empty() && !scripts.iter().any(|s| s.about == d.relationship))
-        .filter(|d| !refused.iter().any(|refusal| refusal.relationship == d.relationship))
+        .filter(|d| !refused.iter().any(|refusal| refusal.about == d.relationship))
         .map(|d| d.relationship.as_str())
         .collect();
     if !without.is_empty() {

@@ -4,6 +4,7 @@
 use bson::{Bson, Document};
 use docward_model::shell::quote;
 
+use crate::emit::expectations::Check;
 use crate::emit::js;
 
 /// A method of a collection.
@@ -14,7 +15,6 @@ pub enum Method {
     InsertMany,
     UpdateOne,
     UpdateMany,
-    ReplaceOne,
     DeleteMany,
     BulkWrite,
     FindOne,
@@ -33,7 +33,6 @@ impl Method {
             Self::InsertMany => "insertMany",
             Self::UpdateOne => "updateOne",
             Self::UpdateMany => "updateMany",
-            Self::ReplaceOne => "replaceOne",
             Self::DeleteMany => "deleteMany",
             Self::BulkWrite => "bulkWrite",
             Self::FindOne => "findOne",
@@ -100,12 +99,12 @@ impl Statement {
     }
 
     /// Makes the function look up the shard key if a server before 7.1 needs it to find the
-    /// document. `findOneAnd…` needs the key, `updateOne` and `replaceOne` need the key or `_id`.
+    /// document. `findOneAnd…` needs the key, `updateOne` needs the key or `_id`.
     pub(crate) fn look_up(&mut self, key: &[(String, bool)]) {
         let Some(filter) = self.filter() else { return };
         let is_one = match self.method {
             Method::FindOneAndDelete | Method::FindOneAndUpdate => true,
-            Method::UpdateOne | Method::ReplaceOne => !is_value(filter.get("_id")),
+            Method::UpdateOne => !is_value(filter.get("_id")),
             _ => false,
         };
         let lacks = |(field, _): &&(String, bool)| !is_value(filter.get(field));
@@ -170,9 +169,7 @@ impl Statement {
         for (call, argument) in &self.cursor {
             text.push_str(&format!(".{call}({})", js::value(argument, indent)));
         }
-        if matches!(self.method, Method::Find | Method::Aggregate)
-            && !self.cursor.iter().any(|(call, _)| *call == "toArray")
-        {
+        if matches!(self.method, Method::Find | Method::Aggregate) {
             text.push_str(".toArray()");
         }
         text
@@ -200,11 +197,51 @@ pub enum Step {
     Let(&'static str, Statement),
     /// A statement whose result the function returns.
     Return(Statement),
+    /// A condition, and the value that the function returns if it holds.
+    ReturnIf(String, &'static str),
+    /// A condition, and the message of the error if it holds.
+    FailIf(String, String),
+    /// The line before a block, its steps, and the line after it.
+    Block(String, Vec<Step>, &'static str),
     /// Repeats steps while another writer wins (error 11000). Results must have names, because the
     /// shell does not wait for a statement in `return`. An error there would not be caught.
     Retry(Vec<Step>),
-    /// The body of an inner function.
-    Inside(Vec<Step>),
+}
+
+impl Step {
+    pub(crate) fn note(text: impl Into<String>) -> Self {
+        Self::Note(text.into())
+    }
+
+    pub(crate) fn code(text: impl Into<String>) -> Self {
+        Self::Code(text.into())
+    }
+
+    pub(crate) fn return_if(condition: impl Into<String>, value: &'static str) -> Self {
+        Self::ReturnIf(condition.into(), value)
+    }
+
+    pub(crate) fn fail_if(condition: impl Into<String>, why: impl Into<String>) -> Self {
+        Self::FailIf(condition.into(), why.into())
+    }
+
+    /// Returns a step that fails if a document was not found.
+    pub(crate) fn missing(name: &str, what: &str) -> Self {
+        Self::fail_if(format!("{name} === null"), format!("there is no such {what}"))
+    }
+
+    /// Returns a step that fails if the update `done` matched nothing.
+    pub(crate) fn unless_matched(what: &str) -> Self {
+        Self::fail_if("done.matchedCount === 0", format!("there is no such {what}"))
+    }
+
+    /// Returns the steps inside of a step.
+    pub(crate) fn inner(&mut self) -> Option<&mut Vec<Step>> {
+        match self {
+            Self::Block(_, steps, _) | Self::Retry(steps) => Some(steps),
+            _ => None,
+        }
+    }
 }
 
 /// A function for one task of the application.
@@ -223,6 +260,27 @@ pub struct Job {
 }
 
 impl Job {
+    /// Creates a function without clauses.
+    pub(crate) fn new(
+        name: &str,
+        parameters: &[&str],
+        does: impl Into<String>,
+        steps: impl IntoIterator<Item = Step>,
+    ) -> Self {
+        Self {
+            name: name.to_owned(),
+            parameters: parameters.iter().map(|&name| name.to_owned()).collect(),
+            does: does.into(),
+            clauses: Vec::new(),
+            steps: steps.into_iter().collect(),
+        }
+    }
+
+    pub(crate) fn by(mut self, clauses: &[&'static str]) -> Self {
+        self.clauses.extend(clauses);
+        self
+    }
+
     /// Returns its statements in order.
     pub fn statements(&self) -> Vec<&Statement> {
         fn of<'s>(steps: &'s [Step], into: &mut Vec<&'s Statement>) {
@@ -231,8 +289,8 @@ impl Job {
                     Step::Run(statement) | Step::Let(_, statement) | Step::Return(statement) => {
                         into.push(statement);
                     }
-                    Step::Retry(steps) | Step::Inside(steps) => of(steps, into),
-                    Step::Note(_) | Step::Code(_) => {}
+                    Step::Retry(steps) | Step::Block(_, steps, _) => of(steps, into),
+                    _ => {}
                 }
             }
         }
@@ -284,7 +342,18 @@ fn write(steps: &[Step], indent: usize, text: &mut String) {
             Step::Return(statement) => {
                 text.push_str(&format!("{space}return {};\n", statement.shell(indent)));
             }
-            Step::Inside(steps) => write(steps, indent + 2, text),
+            Step::ReturnIf(condition, value) => {
+                text.push_str(&format!("{space}if ({condition}) return {value};\n"));
+            }
+            Step::FailIf(condition, why) => {
+                let why = quote(why);
+                text.push_str(&format!("{space}if ({condition}) throw new Error({why});\n"));
+            }
+            Step::Block(open, steps, close) => {
+                text.push_str(&format!("{space}{open}\n"));
+                write(steps, indent + 2, text);
+                text.push_str(&format!("{space}{close}\n"));
+            }
             Step::Retry(steps) => {
                 text.push_str(&format!(
                     "{space}for (let attempt = 0; ; attempt++) {{\n{space}  try {{\n"
@@ -326,8 +395,8 @@ pub struct Script {
     pub intro: String,
     /// The functions.
     pub jobs: Vec<Job>,
-    /// Lines of JavaScript that run the functions in a scratch database and check the results.
-    pub check: Vec<String>,
+    /// Runs the functions in a scratch database and checks the results.
+    pub check: Check,
 }
 
 impl Script {

@@ -182,11 +182,7 @@ fn junction(
 ) -> CollectionPlan {
     let naming = layout.naming;
     let parent = &relationship.parent;
-    let copied = decision.patterns.iter().find_map(|pattern| match pattern {
-        Pattern::ExtendedReference { fields, .. } => Some(fields),
-        _ => None,
-    });
-    let fields = layout.pair(relationship, copied);
+    let fields = layout.pair(relationship, decision.copied(true));
     let parents = layout.model.entity(parent).and_then(|entity| entity.count);
     // Few parents with many children have most junction documents, so the median would mislead.
     let each = quantile::mean(relationship.children.unwrap_or(Spread::always(1)));

@@ -10,6 +10,7 @@ use docward_model::{
 
 use crate::decide::decision::{Decision, EntityAdvice};
 use crate::decide::pattern::{Bucket, Pattern, Window};
+use crate::decide::preview::Preview;
 use crate::decide::vote::Choice;
 use crate::declared::field_plan::{
     Origin, Planned, Rank, TREE_DEPTH, add_kinds, declared, document_bytes, has_statistics,
@@ -212,23 +213,13 @@ impl<'m> Layout<'m> {
         let (role, name) = (relationship.role(), &relationship.name);
         let spread = decision.facts.children;
         let single = spread.max <= 1;
-        let copied = decision.patterns.iter().find_map(|pattern| match pattern {
-            Pattern::ExtendedReference { fields, in_parent: true, .. } => Some(fields),
-            _ => None,
-        });
+        let copied = decision.copied(true);
         for pattern in &decision.patterns {
             match pattern {
                 Pattern::Embedded => {
                     let fields = self.part(relationship, child, above);
                     let origin = Origin::Embedded(name.clone());
-                    let outlier = decision.patterns.iter().find_map(|pattern| match pattern {
-                        Pattern::Outlier { page } => Some(*page),
-                        _ => None,
-                    });
-                    let capped = decision.patterns.iter().find_map(|pattern| match pattern {
-                        Pattern::CappedArray { newest } => Some(*newest),
-                        _ => None,
-                    });
+                    let outlier = decision.page();
                     into.push(if single {
                         Planned {
                             required: spread.p50 >= 1,
@@ -236,7 +227,7 @@ impl<'m> Layout<'m> {
                             ..Planned::object(role, origin, fields)
                         }
                     } else {
-                        let most = capped.unwrap_or(spread.max);
+                        let most = decision.newest().unwrap_or(spread.max);
                         let max = outlier.map_or(most, |page| spread.max.min(page));
                         Planned::list(role, origin, fields, Spread { max, ..spread })
                     });
@@ -249,7 +240,8 @@ impl<'m> Layout<'m> {
                     into.extend(self.held(relationship, spread, copied));
                 }
                 Pattern::Subset { newest, by, fields } => {
-                    into.push(self.newest(relationship, child, (*newest, by, fields), spread));
+                    let shown = Preview { newest: *newest, by, fields };
+                    into.push(self.newest(relationship, child, shown, spread));
                 }
                 Pattern::Computed { counts, sums } => {
                     let figures = self.figures(relationship, child, *counts, sums);
@@ -275,10 +267,7 @@ impl<'m> Layout<'m> {
             Pattern::ParentInChild => Some(self.naming.parent_field(relationship)),
             Pattern::ParentsInChild => Some(self.naming.parents_field(relationship)),
             Pattern::ChildrenInParent => {
-                let copied = decision.patterns.iter().find_map(|pattern| match pattern {
-                    Pattern::ExtendedReference { fields, in_parent: true, .. } => Some(fields),
-                    _ => None,
-                });
+                let copied = decision.copied(true);
                 let held = self.held(relationship, decision.facts.children, copied);
                 let field = held.first()?;
                 // In a list of ids with copies, the id comes first.
@@ -301,7 +290,7 @@ impl<'m> Layout<'m> {
         &self,
         relationship: &Relationship,
         children: Spread,
-        copied: Option<&Vec<String>>,
+        copied: Option<&[String]>,
     ) -> Vec<Planned> {
         let (role, child) = (relationship.role(), &relationship.child);
         let copies = |name: String| copied.and_then(|fields| self.copies(name, child, fields));
@@ -326,15 +315,15 @@ impl<'m> Layout<'m> {
         }]
     }
 
-    /// Returns the preview of the newest children in their parent: how many, the sort field, and
-    /// the shown fields.
+    /// Returns the field with the preview of the newest children in their parent.
     pub(crate) fn newest(
         &self,
         relationship: &Relationship,
         child: &Entity,
-        (newest, by, fields): (u64, &str, &[String]),
+        shown: Preview<'_>,
         children: Spread,
     ) -> Planned {
+        let Preview { newest, by, fields } = shown;
         let mut inside = vec![Self::id_to(self.naming.id_of(&child.name), &child.name)];
         let listed = self.patterns_of(child).iter().find_map(|pattern| match pattern {
             Pattern::Attribute { fields } => Some(fields.as_slice()),
@@ -393,7 +382,7 @@ impl<'m> Layout<'m> {
     pub(crate) fn pair(
         &self,
         relationship: &Relationship,
-        copied: Option<&Vec<String>>,
+        copied: Option<&[String]>,
     ) -> Vec<Planned> {
         let (parent, child) = (&relationship.parent, &relationship.child);
         // If both ends are the same entity, the second field is named after the role.

@@ -157,7 +157,7 @@ impl Writer<'_> {
         }
         match field.kind {
             BsonType::Object if !field.fields.is_empty() => {
-                self.object(&field.fields, self.child(&field.origin), &mut made);
+                self.object(&field.fields, field.origin.child(self.model), &mut made);
             }
             BsonType::Array => {
                 let most = field.items.map_or(LIST_MOST, |items| items.max);
@@ -182,18 +182,9 @@ impl Writer<'_> {
             }
             None => {
                 let mut made = doc! { "bsonType": "object" };
-                self.object(&field.fields, self.child(&field.origin), &mut made);
+                self.object(&field.fields, field.origin.child(self.model), &mut made);
                 made
             }
-        }
-    }
-
-    fn child(&self, origin: &Origin) -> Option<&Entity> {
-        match origin {
-            Origin::Embedded(name) | Origin::Preview(name) => {
-                self.model.entity(&self.model.relationship(name)?.child)
-            }
-            _ => None,
         }
     }
 }

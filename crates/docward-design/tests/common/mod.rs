@@ -5,7 +5,8 @@ use std::path::PathBuf;
 
 use docward_design::{
     Bounds, CollectionPlan, Decision, Design, EntityAdvice, Pattern, Planned, ShardPlan, Verdict,
-    Vote, design, read,
+    Vote, design, emit, maintain, read,
+    statement::{Job, Script},
 };
 use docward_model::{DesignModel, ProfileName};
 
@@ -162,10 +163,58 @@ impl Case {
         (check.holds, &check.because)
     }
 
+    pub(crate) fn scripts(&self) -> Vec<Script> {
+        maintain::scripts(&self.model, &self.design, ProfileName::Neutral)
+    }
+
+    /// Returns the sentences about functions that are not generated.
+    pub(crate) fn refusals(&self) -> Vec<String> {
+        let all = maintain::refusals(&self.model, &self.design, ProfileName::Neutral);
+        all.into_iter().map(|refusal| refusal.sentence).collect()
+    }
+
+    /// Returns a generated function.
+    #[track_caller]
+    pub(crate) fn job(&self, name: &str) -> Job {
+        let jobs: Vec<Job> = self.scripts().into_iter().flat_map(|script| script.jobs).collect();
+        let names: Vec<&str> = jobs.iter().map(|job| job.name.as_str()).collect();
+        let found = jobs.iter().find(|job| job.name == name);
+        found.unwrap_or_else(|| panic!("no {name} among {names:?}")).clone()
+    }
+
+    /// Returns the code of a generated function in one line, so that tests do not depend on line
+    /// breaks.
+    #[track_caller]
+    pub(crate) fn function(&self, name: &str) -> String {
+        in_one_line(&self.job(name).shell())
+    }
+
+    /// Returns a file of the design in one line.
+    #[track_caller]
+    pub(crate) fn file(&self, path: &str) -> String {
+        let files = emit::files(&self.model, &self.design, ProfileName::Neutral);
+        let found = files.iter().find(|(name, _)| name == path);
+        let names: Vec<&str> = files.iter().map(|(name, _)| name.as_str()).collect();
+        in_one_line(&found.unwrap_or_else(|| panic!("no {path} among {names:?}")).1)
+    }
+
     /// Returns the questions about an entity or relationship.
     pub(crate) fn asked(&self, about: &str) -> Vec<&str> {
         let all = self.design.questions();
         all.into_iter().filter(|q| q.about == about).map(|q| q.ask.as_str()).collect()
+    }
+}
+
+fn in_one_line(text: &str) -> String {
+    let lines = text.lines().map(|line| line.trim().trim_start_matches("* "));
+    lines.collect::<Vec<_>>().join(" ")
+}
+
+/// Fails if a text lacks one of the parts.
+#[track_caller]
+pub(crate) fn says(text: &str, parts: &[&str]) {
+    for part in parts {
+        assert!(text.contains(part), "{part} in {text}");
     }
 }
 

@@ -265,12 +265,6 @@ reads:
 writes:
   join: {insert: player, rate: 1/h}
 ");
-    let all = docward_design::maintain::scripts(
-        &case.model,
-        &case.design,
-        docward_model::ProfileName::Neutral,
-    );
-    let mut jobs = all.iter().flat_map(|script| &script.jobs);
-    let link = jobs.find(|job| job.name == "linkFriend").expect("a function").shell();
+    let link = case.function("linkFriend");
     assert!(link.contains("if (String(playerId) === String(friendId)) throw"), "{link}");
 }

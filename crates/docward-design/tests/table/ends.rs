@@ -1,6 +1,5 @@
 //! Tests two relationships between the same two entities, and optional ends.
 
-use docward_design::maintain::scripts;
 use docward_design::{Bounds, Verdict, clashes, design, read};
 use docward_model::ProfileName;
 
@@ -123,13 +122,8 @@ fn pt_ref_1_an_end_that_may_be_missing_is_not_required() {
     assert_eq!(required(&comments("")), [true, true]);
     let case = comments(", parents: {p50: 0, p95: 1, p99: 1, max: 1}");
     assert_eq!(required(&case), [false, false]);
-    let all = scripts(&case.model, &case.design, ProfileName::Neutral);
-    let add = all.iter().flat_map(|s| &s.jobs).find(|job| job.name == "addPhotoComment").unwrap();
-    assert!(
-        add.shell().contains("(comment.postId ?? null) === null ? undefined"),
-        "{}",
-        add.shell()
-    );
+    let add = case.function("addPhotoComment");
+    assert!(add.contains("(comment.postId ?? null) === null ? undefined"), "{add}");
 }
 
 #[test]

@@ -1,20 +1,9 @@
 //! Tests, without a server, the text of generated functions and checks: what they send, which ids
 //! they use, and what else they update. `tests/live.rs` runs such functions.
 
-use docward_design::{Verdict, emit, maintain};
-use docward_model::ProfileName;
+use docward_design::Verdict;
 
-use crate::common::{Case, of};
-
-/// Returns a file of a design in one line, so that tests do not depend on line breaks.
-#[track_caller]
-fn file(case: &Case, path: &str) -> String {
-    let files = emit::files(&case.model, &case.design, ProfileName::Neutral);
-    let found = files.iter().find(|(name, _)| name == path);
-    let names: Vec<&str> = files.iter().map(|(name, _)| name.as_str()).collect();
-    let text = &found.unwrap_or_else(|| panic!("no {path} among {names:?}")).1;
-    text.lines().map(|line| line.trim().trim_start_matches("* ")).collect::<Vec<_>>().join(" ")
-}
+use crate::common::{Case, of, says};
 
 const LIFE: &str = "lifecycle: {growth: 10k/year, kept: forever}";
 
@@ -37,7 +26,7 @@ writes:
 "
     ));
     assert_eq!(case.named("claim.photos"), ["child-ids-in-parent"]);
-    let check = file(&case, "check.js");
+    let check = case.file("check.js");
     assert!(check.contains("photoIds: []") && !check.contains("photoIds: true"), "{check}");
 }
 
@@ -60,7 +49,7 @@ writes:
 "
     ));
     assert_eq!(case.verdict("bear.ant"), Verdict::Embed);
-    let check = file(&case, "check.js");
+    let check = case.file("check.js");
     let (_, sent) = check.split_once("const one = (i) =>").unwrap();
     let (sent, _) = sent.split_once("const ids").unwrap();
     assert!(sent.contains("ant: { code: \"code \" + String(unique())"), "{sent}");
@@ -257,9 +246,7 @@ writes:
   touch: {{update: [seat], rate: 1/h}}
 "
         ));
-        let scripts = maintain::scripts(&case.model, &case.design, ProfileName::Neutral);
-        let mut jobs = scripts.iter().flat_map(|script| &script.jobs);
-        jobs.find(|job| job.name == name).expect("the function").shell()
+        case.function(name)
     };
     let add = |write: &str| function("addSeat", write, "");
     let alone = add("insert: seat, update: flight");
@@ -267,13 +254,14 @@ writes:
     let free = add("insert: seat, update: flight, atomic: true");
     assert!(free.contains("addSeat(db, flightId, seat, flightUpdate = {}) {"), "{free}");
     let set = add("insert: seat, update: flight, sets: [flight.free], atomic: true");
-    for said in [
-        "addSeat(db, flightId, seat, flightUpdate) {",
-        "if (flightUpdate == null) throw",
-        "{ ...flightUpdate, $push: { ...flightUpdate.$push, seats: { ...seat, _id } } }",
-    ] {
-        assert!(set.replace("\n * ", " ").contains(said), "{said} in {set}");
-    }
+    says(
+        &set,
+        &[
+            "addSeat(db, flightId, seat, flightUpdate) {",
+            "if (flightUpdate == null) throw",
+            "{ ...flightUpdate, $push: { ...flightUpdate.$push, seats: { ...seat, _id } } }",
+        ],
+    );
     let both = "update: [flight, seat], sets: [flight.free, seat.taken], atomic: true";
     let change = function("changeSeat", both, "");
     assert!(change.contains("changeSeat(db, flightId, seatId, changes, flightUpdate) {"));
@@ -325,14 +313,10 @@ writes:
 {operations}
 "
         ));
-        let told = maintain::refusals(&case.model, &case.design, ProfileName::Neutral);
-        let scripts = maintain::scripts(&case.model, &case.design, ProfileName::Neutral);
-        for refusal in &told {
-            assert!(scripts.iter().all(|script| script.about != refusal.relationship));
-            let page = file(&case, "README.md");
-            assert!(page.contains(&refusal.sentence), "{page}");
-        }
-        told.into_iter().map(|refusal| refusal.sentence).collect()
+        let page = case.file("README.md");
+        let told = case.refusals();
+        says(&page, &told.iter().map(String::as_str).collect::<Vec<_>>());
+        told
     };
     let few = "children: {p50: 3, p99: 9, max: 20}, growth: bounded";
     let giants = "children: {p50: 3, p99: 30, max: 5000}, growth: bounded";
@@ -349,4 +333,34 @@ writes:
     let found = told(&paged, "  fix: {update: part, sets: [part.code], rate: 1/h}");
     let pages = "Functions for `root.parts` are not generated: overflow pages (PT-outlier.1) of a list whose `part` is changed or removed by its id.";
     assert!(found.contains(&pages.to_owned()), "{found:#?}");
+}
+
+#[test]
+fn pt_computed_1_pt_extref_2_functions_that_few_models_need_are_named() {
+    for (text, sentence) in [
+        (
+            include_str!("../models/referenced.yaml"),
+            "A function that changes a `visit` is not generated, because `patient` stores copies or sums of its fields: change the document, then call `rebuildPatientVisits`.",
+        ),
+        (
+            include_str!("../models/referenced.yaml"),
+            "A function for `likeCount` is not generated: let one of 100 inserts of `like` increase it by 100, and one of 100 removals decrease it.",
+        ),
+        (
+            include_str!("../models/more.yaml"),
+            "A function that upgrades old documents of `invoice` is not generated: find them by `schemaVersion`, and write each only if it is unchanged since it was read.",
+        ),
+        (
+            include_str!("../models/elements.yaml"),
+            "Functions for `bidder.bids` are not generated: `bid` has copies of `bidder`, and is not an element of one list of one collection: refresh them with `updateMany` and `arrayFilters`.",
+        ),
+    ] {
+        let case = of(text);
+        assert!(case.refusals().contains(&sentence.to_owned()), "{:#?}", case.refusals());
+        says(&case.file("README.md"), &[sentence]);
+    }
+    // Doctors store only a count, which no change of a visit affects.
+    let unchanged = include_str!("../models/referenced.yaml")
+        .replace("update: [visit], sets: [visit.cost, visit.reason]", "update: [doctor]");
+    assert!(of(&unchanged).refusals().iter().all(|said| !said.contains("changes a `visit`")));
 }

@@ -1,8 +1,7 @@
 //! PT-*: the patterns of decisions, at their limits.
 
-use docward_design::maintain::scripts;
 use docward_design::{Choice, Pattern, Verdict};
-use docward_model::{BsonType, ProfileName};
+use docward_model::BsonType;
 
 use crate::common::{Case, WRITTEN, of, pair};
 
@@ -186,9 +185,7 @@ fn alg_2_a_hybrid_counts_in_its_table_what_it_counts_in_its_documents() {
 #[test]
 fn attributes_are_set_whoever_else_sets_them() {
     let case = crate::common::gallery("catalogue");
-    let scripts = scripts(&case.model, &case.design, ProfileName::Neutral);
-    let set = scripts.iter().flat_map(|script| &script.jobs);
-    let set = set.into_iter().find(|job| job.name == "setProductAttribute").unwrap().shell();
+    let set = case.function("setProductAttribute");
     assert!(set.contains("attempt") && set.contains("$or"), "{set}");
 }
 

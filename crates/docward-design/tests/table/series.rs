@@ -1,13 +1,16 @@
 //! PT-bucket, PT-ts and GC-30: readings over time.
 
-use docward_design::{Pattern, Window, maintain};
-use docward_model::ProfileName;
+use docward_design::{Pattern, Window};
 
 use crate::common::{Case, of};
 
 /// Returns a model of sensor readings on a server version.
 fn readings(server: &str, rate: &str, entity: &str, writes: &str) -> Case {
-    of(&format!(
+    of(&text(server, rate, entity, writes))
+}
+
+fn text(server: &str, rate: &str, entity: &str, writes: &str) -> String {
+    format!(
         "deployment: {{server: \"{server}\"}}
 entities:
   reading:
@@ -21,7 +24,7 @@ reads:
 writes:
 {writes}
 "
-    ))
+    )
 }
 
 const PLAIN: &str = "    needs-change-streams-or-updates: false";
@@ -53,21 +56,9 @@ fn pt_bucket_2_gc_50_the_window_follows_the_rate() {
 #[test]
 fn pt_bucket_2_large_readings_make_small_buckets() {
     let case = readings("4.4", "1/min", "", INSERTS);
-    let large = "fields: {blob: {type: binData, bytes: 3 KB}, ts: date, sensor: int}";
-    let text = "deployment: {server: \"4.4\"}
-entities:
-  reading:
-    count: 1M
-    lifecycle: {growth: 1M/year, kept: forever}
-    series: {time: ts, id: sensor, rate: 1/min}
-    FIELDS
-reads:
-  chart: {from: reading, where: {sensor: equal, ts: range}, rate: 1/s}
-writes:
-  insert: {insert: reading, rate: 99/s}
-"
-    .replace("FIELDS", large);
-    let large = of(&text);
+    let large = text("4.4", "1/min", "", INSERTS)
+        .replace("value: double", "blob: {type: binData, bytes: 3 KB}");
+    let large = of(&large);
     let most = |case: &Case| match case.advice("reading").patterns.as_slice() {
         [Pattern::Bucket(bucket)] => (bucket.window, bucket.bytes),
         other => panic!("{other:?}"),
@@ -110,31 +101,15 @@ fn alg_8_one_update_in_a_hundred_writes_is_nearly_insert_only() {
 
 #[test]
 fn gc_30_what_is_declared_is_believed() {
-    let case = readings(
-        "7.0",
-        "1/min",
-        PLAIN,
-        &format!("{INSERTS}\n  fix: {{update: reading, rate: 1/h}}"),
-    );
+    let fixed = format!("{INSERTS}\n  fix: {{update: reading, rate: 1/h}}");
+    let case = readings("7.0", "1/min", PLAIN, &fixed);
     assert_eq!(case.advice("reading").patterns[0].name(), "time-series");
     assert!(case.advice("reading").remarks[0].contains("`fix` changes readings"));
     // The answer is not declared, but it follows from a write.
-    let case =
-        readings("7.0", "1/min", "", &format!("{INSERTS}\n  fix: {{update: reading, rate: 1/h}}"));
+    let case = readings("7.0", "1/min", "", &fixed);
     assert_eq!(case.advice("reading").patterns[0].name(), "bucket");
-    let text = "deployment: {server: \"7.0\"}
-entities:
-  reading:
-    lifecycle: {growth: 1M/year, kept: forever}
-    series: {time: ts, id: sensor, rate: 1/min}
-    needs-change-streams-or-updates: false
-    fields: {ts: date, sensor: int, code: {type: string, unique: true}}
-reads:
-  chart: {from: reading, where: {sensor: equal, ts: range}, rate: 1/s}
-writes:
-  insert: {insert: reading, rate: 99/s}
-";
-    let case = of(text);
+    let unique = "code: {type: string, unique: true}";
+    let case = of(&text("7.0", "1/min", PLAIN, INSERTS).replace("value: double", unique));
     assert!(case.advice("reading").patterns.is_empty());
     assert!(case.advice("reading").remarks[0].starts_with("`code` is unique"));
     assert_eq!(case.indexes("reading"), ["{ sensor: 1, ts: 1 }", "{ code: 1 } unique"]);
@@ -165,7 +140,7 @@ writes:
 fn pt_bucket_4_st_23_a_reading_is_put_right_with_what_is_kept_of_it() {
     let changed = |rate: &str, more: &str| {
         let case = readings("4.4", rate, "", &format!("{INSERTS}\n{more}"));
-        let scripts = maintain::scripts(&case.model, &case.design, ProfileName::Neutral);
+        let scripts = case.scripts();
         let mut jobs = scripts.iter().flat_map(|script| &script.jobs);
         let change = jobs.find(|job| job.name == "changeReading").map(|job| job.shell());
         (change, case.advice("reading").remarks.join(" "))
@@ -209,19 +184,7 @@ fn pt_bucket_2_buckets_by_number_say_from_when_to_when() {
 #[test]
 fn dp_2_a_bucket_goes_when_its_last_reading_may() {
     let gone = |rate: &str| {
-        let text = format!(
-            "deployment: {{server: \"4.4\"}}
-entities:
-  reading:
-    lifecycle: {{growth: 1M/year, kept: 10 days}}
-    series: {{time: ts, id: sensor, rate: {rate}}}
-    fields: {{ts: date, sensor: int}}
-reads:
-  chart: {{from: reading, where: {{sensor: equal, ts: range}}, rate: 1/s}}
-writes:
-  insert: {{insert: reading, rate: 99/s}}
-"
-        );
+        let text = text("4.4", rate, "", INSERTS).replace("kept: forever", "kept: 10 days");
         let case = of(&text);
         let indexes = &case.collection("reading").indexes;
         let index = indexes.iter().find(|index| index.expire_after.is_some()).unwrap();
@@ -264,32 +227,18 @@ fn pt_bucket_4_the_open_bucket_is_found_by_series_period_and_count() {
 
 #[test]
 fn gc_30_pt_bucket_2_buckets_have_an_archive_and_time_series_have_none() {
-    let life = "    lifecycle: {growth: 1M/year, kept: 90 days, cold-after: 30 days}\n    keeps-versions: true";
-    let text = |server: &str| {
-        format!(
-            "deployment: {{server: \"{server}\"}}
-entities:
-  reading:
-    count: 1M
-{life}
-    series: {{time: ts, id: sensor, rate: 1/min}}
-{PLAIN}
-    fields: {{ts: date, sensor: int, value: double}}
-reads:
-  chart: {{from: reading, where: {{sensor: equal, ts: range}}, rate: 1/s}}
-writes:
-{INSERTS}
-"
-        )
-    };
-    let old = of(&text("4.4"));
+    let cold = "kept: 90 days, cold-after: 30 days";
+    let more = format!("    keeps-versions: true\n{PLAIN}");
+    let aged =
+        |server: &str| of(&text(server, "1/min", &more, INSERTS).replace("kept: forever", cold));
+    let old = aged("4.4");
     let names: Vec<&str> = old.advice("reading").patterns.iter().map(Pattern::name).collect();
     assert_eq!(names, ["bucket", "archive"]);
     // The bucket expires an hour later, because only then is its last reading old enough.
     let goes = "{ bucketStart: 1 } for 7779600 s";
     assert_eq!(old.indexes("reading_archive"), [goes]);
     assert!(old.indexes("reading").contains(&goes.to_owned()));
-    let native = of(&text("6.0"));
+    let native = aged("6.0");
     let names: Vec<&str> = native.advice("reading").patterns.iter().map(Pattern::name).collect();
     assert_eq!(names, ["time-series"]);
     for case in [&old, &native] {
@@ -301,24 +250,12 @@ writes:
 
 #[test]
 fn pt_bucket_4_gc_35_a_reading_may_have_null_and_no_sum_of_it_is_kept() {
-    let case = of("deployment: {server: \"4.4\"}
-entities:
-  reading:
-    count: 1M
-    lifecycle: {growth: 1M/year, kept: forever}
-    series: {time: ts, id: sensor, rate: 1/min}
-    fields: {ts: date, sensor: int, volts: double, heat: {type: double, nullable: true}}
-reads:
-  chart: {from: reading, where: {sensor: equal, ts: range}, rate: 1/s}
-writes:
-  insert: {insert: reading, rate: 99/s}
-");
+    let fields = "volts: double, heat: {type: double, nullable: true}";
+    let case = of(&text("4.4", "1/min", "", INSERTS).replace("value: double", fields));
     let kept: Vec<&str> =
         case.field("reading", "stats").fields.iter().map(|field| field.name.as_str()).collect();
     assert_eq!(kept, ["voltsMin", "voltsMax", "voltsSum"]);
-    let files = docward_design::emit::files(&case.model, &case.design, ProfileName::Neutral);
-    let text = |path: &str| &files.iter().find(|(name, _)| name == path).unwrap().1;
-    let append = text("patterns/reading-bucket.js");
+    let append = case.file("patterns/reading-bucket.js");
     assert!(append.contains("stats.voltsSum") && !append.contains("stats.heat"), "{append}");
-    assert!(text("check.js").contains("a reading may have null"));
+    assert!(case.file("check.js").contains("a reading may have null"));
 }

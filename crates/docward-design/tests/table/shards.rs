@@ -1,6 +1,6 @@
 //! SK-1 to SK-13: shard keys from declarations.
 
-use docward_design::{KeyCandidate, maintain::scripts};
+use docward_design::KeyCandidate;
 use docward_model::ProfileName;
 
 use crate::common::{Case, of};
@@ -148,25 +148,29 @@ fn sk_10_customer_and_time_rank_first_for_orders() {
     assert_eq!(case.shard("order").key.text(), "{ customerId: 1, createTime: 1 }");
 }
 
-#[test]
-fn sk_11_both_zones_are_planned_and_lead_the_key() {
-    let reads = "  r: {from: order, where: [region, customer], rate: 9/s}";
-    let text = "deployment: {shards: 4, zones: {field: region, values: [EU, US]}}";
-    let case = orders("7.0", ", region: {type: string, values: [EU, US]}", reads);
-    assert!(case.shard("order").zones.is_empty(), "only where zones are declared");
-    let zoned = of(&format!(
-        "{text}
+/// Returns a model of sessions in two zones, with the fields on which reads filter.
+fn sessions(filter: &str) -> Case {
+    of(&format!(
+        "deployment: {{shards: 4, zones: {{field: region, values: [EU, US]}}}}
 entities:
   session:
     count: 1M
     lifecycle: {{growth: 0, kept: forever}}
     fields: {{region: {{type: string, values: [EU, US]}}, userId: {{type: objectId, distinct: 500k, top-share: 0.1%, rising: false}}}}
 reads:
-  r: {{from: session, where: [region, userId], rate: 9/s}}
+  r: {{from: session, where: [{filter}], rate: 9/s}}
 writes:
   w: {{insert: [session], rate: 1/s}}
 "
-    ));
+    ))
+}
+
+#[test]
+fn sk_11_both_zones_are_planned_and_lead_the_key() {
+    let reads = "  r: {from: order, where: [region, customer], rate: 9/s}";
+    let case = orders("7.0", ", region: {type: string, values: [EU, US]}", reads);
+    assert!(case.shard("order").zones.is_empty(), "only where zones are declared");
+    let zoned = sessions("region, userId");
     let plan = zoned.shard("session");
     assert_eq!(plan.key.text(), "{ region: 1, userId: 1 }");
     assert_eq!(plan.zones, ["EU", "US"]);
@@ -175,19 +179,7 @@ writes:
 
 #[test]
 fn sk_4_sk_11_reads_that_do_not_name_the_zone_ask_every_zone() {
-    let zoned = of(
-        "deployment: {shards: 4, zones: {field: region, values: [EU, US]}}
-entities:
-  session:
-    count: 1M
-    lifecycle: {growth: 0, kept: forever}
-    fields: {region: {type: string, values: [EU, US]}, userId: {type: objectId, distinct: 500k, top-share: 0.1%, rising: false}}
-reads:
-  r: {from: session, where: [userId], rate: 9/s}
-writes:
-  w: {insert: [session], rate: 1/s}
-",
-    );
+    let zoned = sessions("userId");
     let key = &zoned.shard("session").key;
     assert_eq!(key.text(), "{ region: 1, userId: 1 }");
     let check = key.checks.iter().find(|(id, ..)| *id == "SK-4").unwrap();
@@ -511,9 +503,8 @@ fn calls(text: &str, collection: &str) -> Vec<String> {
 
 /// Returns the text of all functions of a design.
 fn functions(case: &Case) -> String {
-    let scripts = scripts(&case.model, &case.design, ProfileName::Neutral);
-    let jobs = scripts.iter().flat_map(|script| &script.jobs);
-    jobs.map(docward_design::statement::Job::shell).collect()
+    let jobs = case.scripts().into_iter().flat_map(|script| script.jobs);
+    jobs.map(|job| job.shell()).collect()
 }
 
 #[test]
@@ -569,11 +560,7 @@ fn sk_4_a_key_that_the_filter_has_is_not_looked_up() {
         "Delete( withKey(db, \"order\", { _id: orderId, customerId }, [\"createTime\"]),"
     );
     assert_eq!(removal("8.0"), "Delete({ _id: orderId, customerId }");
-    let page = docward_design::emit::files(&case.model, &case.design, ProfileName::Neutral)
-        .into_iter()
-        .find(|(path, _)| path == "README.md")
-        .unwrap()
-        .1;
+    let page = case.file("README.md");
     assert!(page.contains("not through a `mongos`"), "{page}");
     assert!(page.contains("(`withKey`)") && page.contains("`removeOrder`"), "{page}");
 }

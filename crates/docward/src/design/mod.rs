@@ -156,7 +156,17 @@ pub(crate) fn design(args: DesignArgs) -> anyhow::Result<u8> {
 
 fn show(args: &ShowArgs) -> anyhow::Result<u8> {
     let Some(file) = &args.model else { bail!("name a model file") };
-    let Some((model, design, profile)) = designed(file, &args.house)? else { return Ok(PROBLEMS) };
+    let Some((model, mut design, profile)) = designed(file, &args.house)? else {
+        return Ok(PROBLEMS);
+    };
+    for refusal in docward_design::maintain::refusals(&model, &design, profile) {
+        let of_relationship = design.decisions.iter_mut().find(|d| d.relationship == refusal.about);
+        let of_entity = design.entities.iter_mut().find(|advice| advice.entity == refusal.about);
+        let remarks = of_relationship.map(|decision| &mut decision.remarks);
+        if let Some(remarks) = remarks.or(of_entity.map(|advice| &mut advice.remarks)) {
+            remarks.push(refusal.sentence);
+        }
+    }
     let look = args.house.look(args.output.is_some());
     let detail = match (args.brief, args.explain) {
         (true, _) => Detail::Brief,

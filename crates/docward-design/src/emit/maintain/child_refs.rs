@@ -4,13 +4,14 @@
 use bson::{Document, doc};
 use docward_model::{DesignRead, Matching, Relationship, shell::quote};
 
-use super::extended::Other;
-use super::parent_summary::SummaryMaintenance;
-use super::plans::{Plans, at, by_id, factory, found, missing, one, picked, root_in, update};
+use super::extended::{Copied, Other};
+use super::parent_summary::{ChildLookup, SummaryMaintenance};
+use super::plans::{Plans, at, by_id, factory, found, one, picked, update};
 use super::summary::Summary;
-use super::transaction::Bad;
+use super::transaction::{Act, BothCall};
 use crate::decide::decision::Decision;
 use crate::decide::pattern::Pattern;
+use crate::emit::expectations::{Check, root_in, stored};
 use crate::emit::js::{self, SPREAD, given, member_of};
 use crate::emit::statement::{Job, Method, Script, Statement, Step};
 use crate::layout::collection::{CollectionPlan, Purpose};
@@ -42,10 +43,7 @@ impl<'m> Plans<'m> {
         if !children.fields.iter().any(|field| field.name == held) {
             return None;
         }
-        let copied = decision.patterns.iter().find_map(|pattern| match pattern {
-            Pattern::ExtendedReference { fields, in_parent: false, .. } => Some(fields),
-            _ => None,
-        });
+        let copied = decision.copied(false);
         let copied = copied.map(|fields| fields.iter().map(String::as_str).collect());
         let owned = Owned {
             r,
@@ -60,30 +58,57 @@ impl<'m> Plans<'m> {
             others: self.others(&r.child, r),
             newest_first: newest_by(decision),
         };
-        let rough = self.approximation(r, decision, parent, &owned.parent_id);
-        let counts = rough.as_ref().map(|(job, _)| job.name.as_str());
-        let keeper = self.keeper(r, decision);
-        let ends = (parent, owned.parent_id.as_str());
         let keeps = !owned.summary.is_empty();
-        let adding = self.adding(&owned, counts);
-        let removal = self.removal(&owned, keeper.as_ref(), counts);
-        let adds_both = self.adds_both(r, decision);
-        let both = adds_both.then(|| self.with_parent(r, &adding, ends, (keeps, None)));
-        let add = adding.name.clone();
+        let (adding, removal) = (self.adding(&owned), self.removal(&owned));
+        let mut check = self.owned_check(&owned, &adding.name, &removal.name);
+        let count = format!("{}.countDocuments({})", stored(&children.name), owned.of_root());
+        let mut both =
+            |job: &Job, read: Option<Statement>, by: i32, call: &dyn Fn(&str) -> String| {
+                let mut lines = Check::default();
+                let one = BothCall { with: "a transaction", call, count: &count, by };
+                lines.extend(self.both_check(r, parent, &one));
+                check.block("if (transactions) {", lines);
+                self.with_parent(r, job, parent, keeps, read)
+            };
+        let adding_both = self.needs_both(r, decision, Act::Adds).then(|| {
+            let name = &adding.name;
+            both(&adding, None, 1, &|update| {
+                format!("{name}InTransaction(at, root._id, one(unique()), {update})")
+            })
+        });
+        let removing_both = self.needs_both(r, decision, Act::Removes).then(|| {
+            let (name, any) = (&removal.name, owned.any_of_root());
+            let read = Statement::new(&children.name, Method::FindOne, [owned.filter().into()]);
+            both(&removal, Some(read), -1, &|update| {
+                format!("{name}InTransaction(at, root._id, {any}._id, () => ({update}))")
+            })
+        });
         let mut jobs = vec![adding];
-        jobs.extend(both);
-        let removes_both = self.removes_both(r, decision);
-        let gone = Statement::new(&children.name, Method::FindOne, [owned.filter().into()]);
-        let read = gone.shell(4);
-        let both = removes_both.then(|| self.with_parent(r, &removal, ends, (keeps, Some(&read))));
+        jobs.extend(adding_both);
         jobs.push(removal);
-        jobs.extend(both);
+        jobs.extend(removing_both);
         jobs.push(self.listing(&owned));
-        let change = keeper.as_ref().and_then(|keeper| self.changing(keeper, &owned.child_id));
-        jobs.extend(change.clone());
-        jobs.extend(keeper.as_ref().map(|keeper| self.rebuilding(keeper, &owned.parent_id)));
-        if let Some((_, fields)) = &owned.copy {
-            jobs.push(self.refreshing(r, decision, fields, (&parent.name, &children.name)));
+        if keeps {
+            let keeper = SummaryMaintenance {
+                relationship: r,
+                parent,
+                members: ChildLookup::Holding(&children.name, owned.held.clone()),
+                summary: &owned.summary,
+            };
+            jobs.push(self.rebuilding(&keeper, &owned.parent_id));
+            let all = format!("{}.find({})", stored(&children.name), owned.of_root());
+            check.extend(self.figures_check(&keeper, &all));
+        }
+        if let Some((copy, fields)) = &owned.copy {
+            let refresh = self.name("refresh copies in", r, true);
+            let set = doc! { "$set": { copy: given(picked("found", fields)) } };
+            let all = doc! { &owned.held: given(&owned.parent_id) };
+            let write =
+                Statement::new(&children.name, Method::UpdateMany, [all.into(), set.into()]);
+            let copied = Copied { source: (&r.parent, parent), id: &owned.parent_id, fields };
+            jobs.push(copied.refreshing(&refresh, decision, "", write));
+            let read = member_of(&owned.any_of_root(), copy);
+            check.extend(self.mirror_check(&copied, "root", &refresh, &read));
         }
         let pattern = if owned.summary.preview.is_some() {
             "subset"
@@ -91,48 +116,9 @@ impl<'m> Plans<'m> {
             "extended-reference"
         } else if keeps {
             "computed"
-        } else if rough.is_some() {
-            "approximation"
         } else {
             "parent-id-in-child"
         };
-        let mut check = self.owned_check(&owned, &add);
-        let count = format!(
-            "at.getCollection({}).countDocuments({})",
-            quote(&children.name),
-            owned.of_root()
-        );
-        let any = owned.any_of_root();
-        if adds_both {
-            let call =
-                |update: &str| format!("{add}InTransaction(at, root._id, one(unique()), {update})");
-            let twice = |update: &str| {
-                let child = format!("{{ ...one(unique()), _id: {any}._id }}");
-                format!("{add}InTransaction(at, root._id, {child}, {update})")
-            };
-            let bad: Option<Bad<'_>> = Some(("11000", &twice));
-            check.extend(self.both_check(r, parent, call, (bad, &count, 1)));
-        }
-        if removes_both {
-            let remove = self.name("remove", r, false);
-            let call = |update: &str| {
-                format!("{remove}InTransaction(at, root._id, {any}._id, () => ({update}))")
-            };
-            check.extend(self.both_check(r, parent, call, (None, &count, -1)));
-        }
-        if let Some(keeper) = &keeper {
-            let all =
-                format!("at.getCollection({}).find({})", quote(&children.name), owned.of_root());
-            let call = change.as_ref().map(|change| {
-                let name = change.name.clone();
-                move |changes: &str| format!("{name}(at, root._id, some._id, {changes})")
-            });
-            check.extend(self.figures_check(keeper, &all, &any, call));
-        }
-        if let Some((job, lines)) = rough {
-            jobs.push(job);
-            check.extend(lines);
-        }
         Some(Script {
             about: r.name.clone(),
             pattern,
@@ -145,11 +131,11 @@ impl<'m> Plans<'m> {
         })
     }
 
-    fn adding(&self, owned: &Owned<'_>, counts: Option<&str>) -> Job {
+    fn adding(&self, owned: &Owned<'_>) -> Job {
         let Owned { r, parent, children, parent_id, child, held, summary, others, .. } = owned;
         let mut document =
             doc! { SPREAD: given(child), "_id": given("_id"), held: given(parent_id) };
-        let mut steps = vec![Step::Code(format!("const _id = {child}._id ?? new ObjectId();"))];
+        let mut steps = vec![Step::code(format!("const _id = {child}._id ?? new ObjectId();"))];
         let mut does = format!(
             "Adds one of `{}` as a separate document with the id of its `{}`.",
             r.name, r.parent
@@ -161,14 +147,14 @@ impl<'m> Plans<'m> {
         }
         if let Some((copy, fields)) = &owned.copy {
             steps.push(Step::Let("parent", one(&parent.name, &by_id(parent_id), fields)));
-            steps.push(missing("parent", &r.parent));
+            steps.push(Step::missing("parent", &r.parent));
             document.insert(copy, given(picked("parent", fields)));
             clauses.push("PT-extref.1");
             does.push_str(&format!(" `{copy}` is a copy of the current value."));
         } else if summary.is_empty() {
             // No write to the parent would reveal that it is missing, so it is looked up.
             steps.push(Step::Let("parent", found(&parent.name, by_id(parent_id))));
-            steps.push(missing("parent", &r.parent));
+            steps.push(Step::missing("parent", &r.parent));
         }
         for other in others {
             steps.extend(other.fetch(child));
@@ -179,31 +165,21 @@ impl<'m> Plans<'m> {
             steps.push(Step::Let("done", update(parent, parent_id, summary.arrival(child, "_id"))));
             let gone = [doc! { "_id": given("_id") }.into()];
             let gone = Statement::new(&children.name, Method::DeleteMany, gone);
-            steps.push(Step::Code("if (done.matchedCount === 0) {".to_owned()));
-            steps.push(Step::Code(format!("  {};", gone.shell(2))));
-            steps.push(Step::Code(format!(
-                "  throw new Error({});\n}}",
-                quote(&format!("there is no such {}", r.parent))
-            )));
+            let why = quote(&format!("there is no such {}", r.parent));
+            let undo = vec![Step::Run(gone), Step::code(format!("throw new Error({why});"))];
+            steps.push(Step::Block("if (done.matchedCount === 0) {".to_owned(), undo, "}"));
         }
         steps.extend(others.iter().filter_map(|other| other.arrival(child, "_id")));
-        steps.extend(counts.map(|name| Step::Code(format!("{name}(db, {parent_id});"))));
-        steps.push(Step::Code("return _id;".to_owned()));
+        steps.push(Step::code("return _id;"));
         does.extend(others.iter().map(Other::words));
         if !summary.is_empty() {
             does.push_str(&format!(" One update of the parent: {}.", summary.words()));
         }
-        let parameters = vec![parent_id.clone(), child.clone()];
-        Job { name: self.name("add", r, false), parameters, does, clauses, steps }
+        Job::new(&self.name("add", r, false), &[parent_id, child], does, steps).by(&clauses)
     }
 
-    fn removal(
-        &self,
-        owned: &Owned<'_>,
-        keeper: Option<&SummaryMaintenance<'_>>,
-        counts: Option<&str>,
-    ) -> Job {
-        let Owned { r, parent, children, parent_id, child_id, summary, .. } = owned;
+    fn removal(&self, owned: &Owned<'_>) -> Job {
+        let Owned { r, parent, children, parent_id, child_id, summary, others, .. } = owned;
         let gone =
             |from: &str| Statement::new(from, Method::FindOneAndDelete, [owned.filter().into()]);
         let mut does = format!("Removes one of `{}`.", r.name);
@@ -215,34 +191,25 @@ impl<'m> Plans<'m> {
                 vec![
                     Step::Let("current", gone(&children.name)),
                     Step::Let("archived", gone(&archive.name)),
-                    Step::Code("const found = current ?? archived;".to_owned()),
+                    Step::code("const found = current ?? archived;"),
                 ]
             }
         };
-        steps.push(Step::Code("if (found === null) return false;".to_owned()));
+        steps.push(Step::return_if("found === null", "false"));
         if !summary.is_empty() {
             steps.push(Step::Run(update(parent, parent_id, summary.departure("found", child_id))));
-            let refilled = keeper.map(|keeper| keeper.refilled(parent_id)).unwrap_or_default();
-            if summary.preview.is_some() && refilled.is_empty() {
-                does.push_str(&format!(
-                    " The preview has one element less until the next insert, or until `{}` \
-                     rebuilds it.",
-                    self.name("rebuild", r, true)
-                ));
-            }
-            steps.extend(refilled);
         }
-        steps.extend(owned.others.iter().filter_map(|other| other.departure("found", child_id)));
-        let off = |name: &str| Step::Code(format!("{name}(db, {parent_id}, Math.random(), -1);"));
-        steps.extend(counts.map(off));
-        steps.push(Step::Code("return true;".to_owned()));
-        Job {
-            name: self.name("remove", r, false),
-            parameters: vec![parent_id.clone(), child_id.clone()],
-            does,
-            clauses: summary.clauses.clone(),
-            steps,
+        if summary.preview.is_some() {
+            does.push_str(&format!(
+                " The preview has one element less until the next insert, or until `{}` rebuilds \
+                 it.",
+                self.name("rebuild", r, true)
+            ));
         }
+        steps.extend(others.iter().filter_map(|other| other.departure("found", child_id)));
+        steps.push(Step::code("return true;"));
+        let name = self.name("remove", r, false);
+        Job::new(&name, &[parent_id, child_id], does, steps).by(&summary.clauses)
     }
 
     /// Returns an order that an index provides for the children of a parent: that of the preview,
@@ -273,24 +240,22 @@ impl<'m> Plans<'m> {
             Some(order) => (find.then("sort", order), "The first, as a declared read sorts them,"),
             None => (find, "Some, in no order,"),
         };
-        Job {
-            name: self.name("list", r, true),
-            parameters: vec![parent_id.clone(), "limit = 20".to_owned()],
-            does: format!(
-                "{which} of `{}`: the second query, needed only for more than the parent shows.",
-                r.name
-            ),
-            clauses: vec!["PT-hybrid.1"],
-            steps: vec![Step::Return(find.then("limit", given("limit")))],
-        }
+        let does = format!(
+            "{which} of `{}`: the second query, needed only for more than the parent shows.",
+            r.name
+        );
+        let steps = [Step::Return(find.then("limit", given("limit")))];
+        Job::new(&self.name("list", r, true), &[parent_id, "limit = 20"], does, steps)
+            .by(&["PT-hybrid.1"])
     }
 
     /// Returns lines of a check: children are added and removed, and stored figures and copies stay
     /// correct.
-    fn owned_check(&self, owned: &Owned<'m>, add: &str) -> Vec<String> {
+    fn owned_check(&self, owned: &Owned<'m>, add: &str, remove: &str) -> Check {
         let Owned { r, parent, children, held, summary, others, .. } = owned;
-        let (list, remove) = (self.name("list", r, true), self.name("remove", r, false));
-        let Some(entity) = self.layout.model.entity(&r.child) else { return Vec::new() };
+        let mut check = Check::default();
+        let Some(entity) = self.layout.model.entity(&r.child) else { return check };
+        let list = self.name("list", r, true);
         let mut varied: Vec<&str> = summary.sums.iter().map(|sum| sum.field).collect();
         varied.extend(owned.newest_first.keys().map(String::as_str));
         let mut sample = self.sample(entity, &children.fields, &varied);
@@ -298,56 +263,46 @@ impl<'m> Plans<'m> {
         if let Some((copy, _)) = &owned.copy {
             sample.remove(copy);
         }
-        let named: Vec<String> =
-            others.iter().flat_map(|other| other.prepare(self, &mut sample)).collect();
-        let (parents, of_root, any) = (quote(&parent.name), owned.of_root(), owned.any_of_root());
-        let shown = summary.preview.as_ref().map_or(5, |preview| preview.newest);
-        let number = shown + 2;
-        let mut lines = vec![
-            format!("const root = {};", self.made(parent)),
-            format!("at.getCollection({parents}).insertOne(root);"),
-        ];
-        lines.extend(named);
-        lines.extend([
-            format!("const one = {};", factory(&sample)),
-            "const ids = [];".to_owned(),
-            format!("for (let i = 0; i < {number}; i++) ids.push({add}(at, root._id, one(i)));"),
-            format!("let now = {};", root_in(&parent.name)),
-            format!(
-                "expect(\"each is a document of its own\", at.getCollection({}).countDocuments({of_root}), {number});",
-                quote(&children.name)
-            ),
-            format!(
-                "expect(\"the list has all of them\", {list}(at, root._id, 2000).length, {number});"
-            ),
-        ]);
+        check.insert("root", &parent.name);
+        for other in others {
+            other.prepare(&mut sample, &mut check);
+        }
+        let number = summary.preview.as_ref().map_or(5, |preview| preview.newest) + 2;
+        let count = format!("{}.countDocuments({})", stored(&children.name), owned.of_root());
+        check.set("one", factory(&sample));
+        check.set("ids", "[]");
+        check.run(format!(
+            "for (let i = 0; i < {number}; i++) ids.push({add}(at, root._id, one(i)));"
+        ));
+        check.expect("each is a document of its own", count, number);
+        let listed = format!("{list}(at, root._id, 2000).length");
+        check.expect("the list has all of them", listed, number);
         if !others.is_empty() {
-            lines.push(format!("const made = {any};"));
-            let number = number.to_string();
-            lines.extend(others.iter().flat_map(|other| other.followed("made", &number)));
+            check.set("child", owned.any_of_root());
+        }
+        for other in others {
+            other.followed(&mut check, "child", number);
         }
         if let Some(preview) = &summary.preview {
             let (newest, by, key) = (preview.newest, preview.by, preview.key);
-            let ids = format!(
+            let shown = format!(
                 "{}.map((element) => String({}))",
-                at("now", &preview.name),
+                at(&root_in(&parent.name), &preview.name),
                 member_of("element", key)
             );
-            lines.push(format!(
-                "expect(\"{number} pushes leave {newest}, newest first (SN-05)\", {ids}, ids.slice(-{newest}).reverse().map(String));"
-            ));
+            let wanted = format!("ids.slice(-{newest}).reverse().map(String)");
+            let what = format!("{number} pushes leave {newest}, newest first (SN-05)");
+            check.expect(&what, &shown, &wanted);
             let old = if by == "_id" { "unique().toString(16).padStart(24, \"0\")" } else { "" };
-            lines.push(format!("{add}(at, root._id, {{ ...one(0), _id: new ObjectId({old}) }});"));
-            lines.push(format!("now = {};", root_in(&parent.name)));
-            lines.push(format!(
-                "expect(\"one that is older than all shown is not shown\", {ids}, ids.slice(-{newest}).reverse().map(String));"
-            ));
+            check.run(format!("{add}(at, root._id, {{ ...one(0), _id: new ObjectId({old}) }});"));
+            check.expect("one that is older than all shown is not shown", shown, wanted);
         }
-        lines.push(format!("const taken = {any}._id;"));
-        lines.push(format!("expect(\"one is removed\", {remove}(at, root._id, taken), true);"));
-        lines.push(format!("expect(\"and not twice\", {remove}(at, root._id, taken), false);"));
+        check.set("taken", format!("{}._id", owned.any_of_root()));
+        let removed = format!("{remove}(at, root._id, taken)");
+        check.expect("one is removed", &removed, true);
+        check.expect("and not twice", removed, false);
         if !summary.sums.is_empty() || summary.count.is_some() {
-            lines.push(format!("await together(Array.from({{ length: 20 }}, async (_, i) => {add}(at, root._id, one(100 + i))));"));
+            check.run(format!("await together(Array.from({{ length: 20 }}, async (_, i) => {add}(at, root._id, one(100 + i))));"));
         }
         for sum in summary.sums.iter().filter(|sum| sum.having.is_some()) {
             let field = member_of("without", sum.field);
@@ -355,17 +310,12 @@ impl<'m> Plans<'m> {
                 true => format!("{field} = null"),
                 false => format!("delete {field}"),
             };
-            lines.push(format!(
+            check.run(format!(
                 "{{\n  const without = one(200);\n  {lacks};\n  {add}(at, root._id, without);\n}}"
             ));
         }
-        lines.push(format!(
-            "refused(\"no parent, no child\", null, () => {add}(at, new ObjectId(), one(0)));"
-        ));
-        if let Some((copy, fields)) = &owned.copy {
-            lines.extend(self.copy_check(r, (copy, fields), (&parent.name, &any)));
-        }
-        lines
+        check.fails("no parent, no child", format!("{add}(at, new ObjectId(), one(0))"));
+        check
     }
 }
 
@@ -381,7 +331,7 @@ impl Owned<'_> {
     }
 
     fn any_of_root(&self) -> String {
-        format!("at.getCollection({}).findOne({})", quote(&self.children.name), self.of_root())
+        format!("{}.findOne({})", stored(&self.children.name), self.of_root())
     }
 }
 

@@ -4,14 +4,13 @@
 use bson::{Bson, Document, doc};
 use docward_model::{BsonType, EntityField, Relationship, shell::quote};
 
-use super::atomic_parent_update::{asked, joined, sent_along, with};
-use super::plans::{Plans, at, by_id, factory, now, unless_matched, vary};
-use super::transaction::Act;
+use super::plans::{Plans, at, by_id, factory, vary};
+use super::transaction::{Act, BothCall, ParentUpdate};
 use crate::decide::decision::Decision;
-use crate::decide::pattern::Pattern;
 use crate::declared::field_plan::{Origin, Planned, is_number, own};
+use crate::emit::expectations::{Check, root_in};
 use crate::emit::js::{self, SPREAD, given, member_of};
-use crate::emit::statement::{Job, Method, Script, Statement, Step};
+use crate::emit::statement::{Job, Script, Statement, Step};
 use crate::layout::collection::CollectionPlan;
 
 /// The parts of the design that the functions use.
@@ -25,6 +24,9 @@ pub(super) struct Inside<'m> {
     addressed: bool,
 }
 
+/// The pattern of a script, its functions, and their check.
+pub(super) type Parts = (&'static str, Vec<Job>, Check);
+
 impl Inside<'_> {
     /// Returns the element to append: the argument of the function, with an id if elements have
     /// one.
@@ -35,11 +37,16 @@ impl Inside<'_> {
         }
     }
 
-    /// Returns steps that create the id of an element and return it.
-    fn made_id(&self) -> (Option<Step>, Option<Step>) {
-        let code = format!("const _id = {}._id ?? new ObjectId();", self.element);
-        let made = self.addressed.then_some(Step::Code(code));
-        (made, self.addressed.then(|| Step::Code("return _id;".to_owned())))
+    /// Returns the steps of a function that writes one element.
+    fn steps(&self, write: Statement, missing: &str) -> Vec<Step> {
+        let id = format!("const _id = {}._id ?? new ObjectId();", self.element);
+        let steps = [
+            self.addressed.then(|| Step::code(id)),
+            Some(Step::Let("done", write)),
+            Some(Step::unless_matched(missing)),
+            self.addressed.then(|| Step::code("return _id;")),
+        ];
+        steps.into_iter().flatten().collect()
     }
 
     /// Returns a note about copies beside references in an element. The caller passes them with the
@@ -74,11 +81,7 @@ impl<'m> Plans<'m> {
             parent,
             field,
         };
-        let page = decision.patterns.iter().find_map(|pattern| match pattern {
-            Pattern::Outlier { page } => Some(*page),
-            _ => None,
-        });
-        let (pattern, jobs, more) = match page {
+        let (pattern, jobs, more) = match decision.page() {
             _ if field.kind == BsonType::Object => self.one_inside(&inside),
             Some(page) => self.pages(&inside, page)?,
             None => self.list_inside(&inside, decision),
@@ -87,11 +90,9 @@ impl<'m> Plans<'m> {
         let first = field.fields.iter().find(|f| f.origin == Origin::Own && f.values.is_empty());
         // Elements differ in one field.
         let sample = told_apart(self.sample(child, &field.fields, &[]), first);
-        let mut check = vec![
-            format!("const root = {};", self.made(parent)),
-            format!("at.getCollection({}).insertOne(root);", quote(&parent.name)),
-            format!("const one = {};", factory(&sample)),
-        ];
+        let mut check = Check::default();
+        check.insert("root", &parent.name);
+        check.set("one", factory(&sample));
         check.extend(more);
         Some(Script {
             about: relationship.name.clone(),
@@ -102,167 +103,114 @@ impl<'m> Plans<'m> {
         })
     }
 
-    fn one_inside(&self, inside: &Inside<'m>) -> (&'static str, Vec<Job>, Vec<String>) {
+    fn one_inside(&self, inside: &Inside<'m>) -> Parts {
         let (r, parents, list) =
             (inside.relationship, &inside.parent.name, inside.field.name.as_str());
         let name = self.name("set", r, false);
-        let parameters = vec![inside.parent_id.clone(), inside.element.clone()];
+        let parameters = [inside.parent_id.as_str(), &inside.element];
         let also = self.parent_update(r, Act::Adds, &parameters);
-        let more = sent_along(also.as_ref());
-        let set = joined(also.as_ref(), doc! { "$set": { list: inside.pushed() } });
-        let (made_id, returned) = inside.made_id();
-        let job = Job {
-            name: name.clone(),
-            parameters: with(parameters, also.as_ref()),
-            does: format!(
-                "Sets the `{}` of one `{}` in one write.{}{}",
-                r.role(),
-                r.parent,
-                inside.along(),
-                also.as_ref().map_or("", |also| &also.words)
-            ),
-            clauses: vec!["PT-embed.1"],
-            steps: asked(also.as_ref())
-                .into_iter()
-                .chain(made_id)
-                .chain([
-                    Step::Let("done", Statement::update(parents, by_id(&inside.parent_id), set)),
-                    unless_matched(&r.parent),
-                ])
-                .chain(returned)
-                .collect(),
-        };
-        let mut check = vec![
-            format!("{name}(at, root._id, one(1){more});"),
-            format!(
-                "refused(\"no parent, nothing set\", null, () => {name}(at, new ObjectId(), one(1){more}));"
-            ),
-            now(parents),
-            format!(
-                "expect(\"it is part of the parent\", typeof {}, \"object\");",
-                at("now", list)
-            ),
-        ];
-        if also.is_some() {
-            let call = |update: &str| format!("{name}(at, root._id, one(unique()), {update})");
-            check.extend(self.parent_update_check(r, (inside.parent, list), 0, call));
-        }
-        ("embedded", vec![job], check)
+        let set = also.joined(doc! { "$set": { list: inside.pushed() } });
+        let write = Statement::update(parents, by_id(&inside.parent_id), set);
+        let does = format!(
+            "Sets the `{}` of one `{}` in one write.{}",
+            r.role(),
+            r.parent,
+            inside.along()
+        );
+        let job = Job::new(&name, &parameters, does, inside.steps(write, &r.parent));
+        let call = |id: &str, one: &str, more: &str| format!("{name}(at, {id}, {one}{more})");
+        let mut check = Check::default();
+        check.run(call("root._id", "one(1)", also.nothing()) + ";");
+        let nobody = call("new ObjectId()", "one(1)", also.nothing());
+        check.fails("no parent, nothing set", nobody);
+        let read = at(&root_in(parents), list);
+        check.expect("it is part of the parent", format!("typeof {read}"), "\"object\"");
+        check.extend(self.together_check(inside, &also, 0, &name));
+        ("embedded", vec![also.added_to(job.by(&["PT-embed.1"]))], check)
     }
 
-    fn list_inside(
-        &self,
-        inside: &Inside<'m>,
-        decision: &'m Decision,
-    ) -> (&'static str, Vec<Job>, Vec<String>) {
+    fn list_inside(&self, inside: &Inside<'m>, decision: &'m Decision) -> Parts {
         let (r, parents, list) =
             (inside.relationship, &inside.parent.name, inside.field.name.as_str());
-        let capped = decision.patterns.iter().find_map(|pattern| match pattern {
-            Pattern::CappedArray { newest } => Some(*newest),
-            _ => None,
-        });
+        let capped = decision.newest();
         let most = inside.field.items.map_or(999, |items| items.max);
         let mut filter = by_id(&inside.parent_id);
-        // A unique index only compares different documents. Within this document, the filter
-        // prevents duplicates.
-        let unique: Vec<&str> = self.unique_in(r);
-        for field in &unique {
-            filter.insert(
-                format!("{list}.{field}"),
-                doc! { "$ne": given(member_of(&inside.element, field)) },
-            );
-        }
-        if capped.is_none() {
-            filter.insert(format!("{list}.{}", most.saturating_sub(1)), doc! { "$exists": false });
-        }
-        let pushed: Bson = match capped {
-            Some(newest) => doc! { "$each": [inside.pushed()], "$slice": -(newest as i32) }.into(),
-            None => inside.pushed(),
-        };
-        let add = self.name("add", r, false);
-        let parameters = vec![inside.parent_id.clone(), inside.element.clone()];
-        let also = self.parent_update(r, Act::Adds, &parameters);
-        let more = sent_along(also.as_ref());
-        let update = joined(also.as_ref(), doc! { "$push": { list: pushed } });
-        let (pattern, mut does, clauses) = match capped {
+        // The error lists the reasons why the filter may match nothing.
+        let mut missing = r.parent.clone();
+        let (pattern, pushed, does, clauses): (_, Bson, _, &[&str]) = match capped {
             Some(newest) => (
                 "capped-array",
+                doc! { "$each": [inside.pushed()], "$slice": -(newest as i32) }.into(),
                 format!(
                     "Appends one element and keeps the newest {newest}; the same write removes \
                      older ones."
                 ),
-                vec!["PT-slice.1", "SN-06", "DM-08.4"],
+                &["PT-slice.1", "SN-06", "DM-08.4"],
             ),
-            None => (
-                "embedded",
-                format!("Appends one element; fails if `{list}` has {most}, its limit."),
-                vec!["PT-embed.1", "DM-08.2"],
-            ),
+            None => {
+                let last = format!("{list}.{}", most.saturating_sub(1));
+                filter.insert(last, doc! { "$exists": false });
+                missing.push_str(", or it is full");
+                (
+                    "embedded",
+                    inside.pushed(),
+                    format!("Appends one element; fails if `{list}` has {most}, its limit."),
+                    &["PT-embed.1", "DM-08.2"],
+                )
+            }
         };
-        does.push_str(&inside.along());
-        does.push_str(also.as_ref().map_or("", |also| &also.words));
-        // The error lists the reasons why the filter may match nothing.
-        let mut what = r.parent.clone();
-        if capped.is_none() {
-            what.push_str(", or it is full");
+        // A unique index only compares different documents. Within this document, the filter
+        // prevents duplicates.
+        let unique: Vec<&str> = self.unique_in(r);
+        for field in &unique {
+            let value = given(member_of(&inside.element, field));
+            filter.insert(format!("{list}.{field}"), doc! { "$ne": value });
         }
         if !unique.is_empty() {
-            what.push_str(&format!(", or it has this {} already", unique.join(" or ")));
+            missing.push_str(&format!(", or it has this {} already", unique.join(" or ")));
         }
-        let (made_id, returned) = inside.made_id();
-        let mut jobs = vec![Job {
-            name: add.clone(),
-            parameters: with(parameters, also.as_ref()),
-            does,
-            clauses,
-            steps: asked(also.as_ref())
-                .into_iter()
-                .chain(made_id)
-                .chain([
-                    Step::Let("done", Statement::update(parents, filter, update)),
-                    unless_matched(&what),
-                ])
-                .chain(returned)
-                .collect(),
-        }];
+        let add = self.name("add", r, false);
+        let parameters = [inside.parent_id.as_str(), &inside.element];
+        let also = self.parent_update(r, Act::Adds, &parameters);
+        let update = also.joined(doc! { "$push": { list: pushed } });
+        let write = Statement::update(parents, filter, update);
+        let job =
+            Job::new(&add, &parameters, does + &inside.along(), inside.steps(write, &missing));
+        let mut jobs = vec![also.added_to(job.by(clauses))];
         let many = match capped {
             Some(newest) => newest + newest.div_ceil(2),
             None => most.min(20),
         };
         // The function puts the id last, so the check does too.
         let sent = if inside.addressed { "{ ...one(i), _id: new ObjectId() }" } else { "one(i)" };
-        let read = at("now", list);
-        let mut check = vec![
-            "const sent = [];".to_owned(),
-            format!(
-                "for (let i = 0; i < {many}; i++) {{\n  sent.push({sent});\n  {add}(at, root._id, sent[i]{more});\n}}"
-            ),
-            now(parents),
-        ];
+        let more = also.nothing();
+        let read = format!("plain({})", at(&root_in(parents), list));
+        let mut check = Check::default();
+        check.set("sent", "[]");
+        check.run(format!(
+            "for (let i = 0; i < {many}; i++) {{\n  sent.push({sent});\n  {add}(at, root._id, sent[i]{more});\n}}"
+        ));
         match capped {
-            Some(newest) => check.push(format!(
-                "expect(\"{many} pushes leave the newest {newest}, in order (SN-06)\", plain({read}), plain(sent.slice(-{newest})));"
-            )),
+            Some(newest) => check.expect(
+                &format!("{many} pushes leave the newest {newest}, in order (SN-06)"),
+                read,
+                format!("plain(sent.slice(-{newest}))"),
+            ),
             None => {
-                check.push(format!(
-                    "expect(\"all are there, in order\", plain({read}), plain(sent));"
-                ));
+                check.expect("all are there, in order", read, "plain(sent)");
                 if most <= 20 {
-                    check.push(format!(
-                        "refused(\"the list has a limit (DM-08.2)\", null, () => {add}(at, root._id, one({most}){more}));"
-                    ));
+                    let full = format!("{add}(at, root._id, one({most}){more})");
+                    check.fails("the list has a limit (DM-08.2)", full);
                 }
             }
         }
         if !unique.is_empty() {
-            let again = format!("{add}(at, root._id, sent[sent.length - 1]{more})");
-            check.push(format!("refused(\"not twice in one document\", null, () => {again});"));
-            check.push(format!("const second = {};", self.made(inside.parent)));
-            check.push(format!("at.getCollection({}).insertOne(second);", quote(parents)));
-            let elsewhere = format!("{add}(at, second._id, sent[sent.length - 1]{more})");
+            let again = |id: &str| format!("{add}(at, {id}, sent[sent.length - 1]{more})");
+            check.fails("not twice in one document", again("root._id"));
             // Several parents may have copies of a shared child, so only others must be unique.
             if !r.is_shared() {
-                check.push(format!("refused(\"nor in two\", 11000, () => {elsewhere});"));
+                check.insert("second", parents);
+                check.refused("nor in two", 11000, again("second._id"));
             }
         }
         if inside.addressed {
@@ -270,81 +218,88 @@ impl<'m> Plans<'m> {
             jobs.extend(more_jobs);
             check.extend(more);
         }
-        if also.is_some() {
-            let call = |update: &str| format!("{add}(at, root._id, one(unique()), {update})");
-            check.extend(self.parent_update_check(r, (inside.parent, list), 1, call));
-        }
+        check.extend(self.together_check(inside, &also, 1, &add));
         (pattern, jobs, check)
     }
 
     /// Returns functions that change and remove one element by its id.
-    fn one_by_one(&self, inside: &Inside<'m>) -> (Vec<Job>, Vec<String>) {
+    fn one_by_one(&self, inside: &Inside<'m>) -> (Vec<Job>, Check) {
         let (r, list) = (inside.relationship, inside.field.name.as_str());
         let id = js::parameter(&self.layout.naming.id_of(r.role()));
+        let (change, remove) = (self.name("change", r, false), self.name("remove", r, false));
+        let parameters = [inside.parent_id.as_str(), &id, "changes"];
         let mut filter = by_id(&inside.parent_id);
         filter.insert(format!("{list}._id"), given(&id));
-        let (change, remove) = (self.name("change", r, false), self.name("remove", r, false));
-        let ids = vec![inside.parent_id.clone(), id.clone()];
-        let with_changes: Vec<String> = ids.iter().cloned().chain(["changes".to_owned()]).collect();
+        let done = |also: &ParentUpdate, update: Document| {
+            Statement::update(&inside.parent.name, filter.clone(), also.joined(update))
+        };
+        let matched = || Step::code("return done.matchedCount === 1;");
+        let changing = self.parent_update(r, Act::Changes, &parameters);
         let paths = format!(
             "Object.fromEntries(Object.entries(changes).map(([name, value]) => [{} + name, value]))",
             quote(&format!("{list}.$[one]."))
         );
-        let set = doc! { "$set": given(paths) };
-        let by = doc! { "arrayFilters": [{ "one._id": given(&id) }] };
-        let pull = doc! { "$pull": { list: { "_id": given(&id) } } };
-        let job = |act: Act,
-                   (name, parameters, does): (&str, Vec<String>, &str),
-                   (update, options): (Document, Option<Document>),
-                   first: Vec<Step>| {
-            let also = self.parent_update(r, act, &parameters);
-            let update = joined(also.as_ref(), update);
-            let arguments = [Bson::from(filter.clone()), update].into_iter();
-            let arguments = arguments.chain(options.map(Bson::from));
-            let statement = Statement::new(&inside.parent.name, Method::UpdateOne, arguments);
-            let steps = asked(also.as_ref()).into_iter().chain(first).chain([
-                Step::Let("done", statement),
-                Step::Code("return done.matchedCount === 1;".to_owned()),
-            ]);
-            let made = Job {
-                name: name.to_owned(),
-                parameters: with(parameters, also.as_ref()),
-                does: format!("{does}{}", also.as_ref().map_or("", |also| &also.words)),
-                clauses: vec!["PT-embed.1"],
-                steps: steps.collect(),
-            };
-            (made, sent_along(also.as_ref()))
-        };
+        let set = done(&changing, doc! { "$set": given(paths) })
+            .with(doc! { "arrayFilters": [{ "one._id": given(&id) }] });
+        let mut steps =
+            vec![Step::fail_if("Object.keys(changes).length === 0", "nothing to change")];
+        // Nothing would check other elements for duplicates.
+        steps.extend(self.unique_in(r).into_iter().map(|field| {
+            Step::fail_if(
+                format!("{} !== undefined", member_of("changes", field)),
+                format!("{field} is unique: remove the element and add another"),
+            )
+        }));
+        steps.extend([Step::Let("done", set), matched()]);
         let does = "Changes fields of one element; returns false if it does not exist.";
-        let changes = (change.as_str(), with_changes, does);
-        let (changing, also) = job(Act::Changes, changes, (set, Some(by)), self.unique_stay(r));
+        let change_job = Job::new(&change, &parameters, does, steps).by(&["PT-embed.1"]);
+        let removing = self.parent_update(r, Act::Removes, &parameters[..2]);
+        let pull = done(&removing, doc! { "$pull": { list: { "_id": given(&id) } } });
         let does = "Removes one element; returns false if it does not exist.";
-        let (removing, alone) = job(Act::Removes, (&remove, ids, does), (pull, None), Vec::new());
-        let mut check = vec!["const last = sent[sent.length - 1];".to_owned()];
+        let steps = [Step::Let("done", pull), matched()];
+        let remove_job = Job::new(&remove, &parameters[..2], does, steps).by(&["PT-embed.1"]);
+        let mut check = Check::default();
+        check.set("last", "sent[sent.length - 1]");
         if let Some((name, value)) = self.changeable(r) {
-            let changes = js::object(&doc! { name: given(value) }, 2);
-            check.push(format!(
-                "{{\n  const i = 3;\n  const changes = {changes};\n  expect(\"it is changed\", {change}(at, root._id, last._id, changes{also}), true);\n}}"
-            ));
+            check.set(
+                "changes",
+                format!("((i) => ({}))(3)", js::object(&doc! { name: given(value) }, 0)),
+            );
+            let call = format!("{change}(at, root._id, last._id, changes{})", changing.nothing());
+            check.expect("it is changed", call, true);
         }
-        let removed = format!("{remove}(at, root._id, last._id{alone})");
-        check.push(format!("expect(\"it is removed\", {removed}, true);"));
-        check.push(format!("expect(\"and not twice\", {removed}, false);"));
-        (vec![changing, removing], check)
+        let removed = format!("{remove}(at, root._id, last._id{})", removing.nothing());
+        check.expect("it is removed", &removed, true);
+        check.expect("and not twice", removed, false);
+        (vec![changing.added_to(change_job), removing.added_to(remove_job)], check)
     }
 
-    /// Returns steps that refuse changes of unique fields, because nothing would check other
-    /// elements for duplicates.
-    fn unique_stay(&self, relationship: &Relationship) -> Vec<Step> {
-        let nothing =
-            "if (Object.keys(changes).length === 0) throw new Error(\"nothing to change\");";
-        let mut steps = vec![Step::Code(nothing.to_owned())];
-        steps.extend(self.unique_in(relationship).into_iter().map(|field| {
-            let why = format!("{field} is unique: remove the element and add another");
-            let changed = member_of("changes", field);
-            Step::Code(format!("if ({changed} !== undefined) throw new Error({});", quote(&why)))
-        }));
-        steps
+    /// Returns lines of a check: parent and list change in one write, and an error undoes both.
+    fn together_check(
+        &self,
+        inside: &Inside<'m>,
+        also: &ParentUpdate,
+        by: i32,
+        function: &str,
+    ) -> Check {
+        let mut check = Check::default();
+        if !also.exists() {
+            return check;
+        }
+        let parents = &inside.parent.name;
+        let list = at(&root_in(parents), &inside.field.name);
+        let call = |update: &str| format!("{function}(at, root._id, one(unique()), {update})");
+        let mut lines = Check::default();
+        lines.insert("root", parents);
+        if by == 0 {
+            // The first call adds the child, further calls replace it.
+            lines.run(call("{}") + ";");
+        }
+        let count = format!("[{list} ?? []].flat().length");
+        let one = BothCall { with: "one write", call: &call, count: &count, by };
+        lines.extend(self.both_check(inside.relationship, inside.parent, &one));
+        check.block("{", lines);
+        check
     }
 
     /// Returns a field that a check can change, and an expression for its value.

@@ -1,16 +1,58 @@
 //! Copies of fields beside a reference (PT-extref.1). They are refreshed when the source changes,
 //! or keep their original values (PT-extref.2).
 
-use bson::{Document, doc};
-use docward_model::{BsonType, Relationship, shell::quote, text};
+use bson::{Bson, Document, doc};
+use docward_model::{BsonType, Relationship, text};
 
-use super::plans::{Plans, by_id, found, missing, one, picked, root_in, update};
+use super::plans::{Plans, by_id, found, one, picked, update};
 use super::summary::Summary;
 use crate::decide::decision::Decision;
 use crate::decide::pattern::Pattern;
+use crate::declared::field_plan::{Origin, Planned};
+use crate::emit::expectations::{Check, found as found_in, made, stored};
 use crate::emit::js::{self, SPREAD, given, member_of};
-use crate::emit::statement::{Job, Method, Statement, Step};
+use crate::emit::statement::{Job, Method, Script, Statement, Step};
 use crate::layout::collection::CollectionPlan;
+
+/// Fields of one document that others copy.
+pub(super) struct Copied<'a> {
+    /// The entity whose fields are copied, and its collection.
+    pub(super) source: (&'a str, &'a CollectionPlan),
+    /// The parameter with its id.
+    pub(super) id: &'a str,
+    pub(super) fields: &'a [&'a str],
+}
+
+impl Copied<'_> {
+    /// Returns the function that refreshes the copies. `unserved` says what it has to scan.
+    pub(super) fn refreshing(
+        &self,
+        name: &str,
+        decision: &Decision,
+        unserved: &str,
+        write: Statement,
+    ) -> Job {
+        let (source, home) = self.source;
+        let changing = decision.patterns.iter().find_map(|pattern| match pattern {
+            Pattern::ExtendedReference { changing, .. } => Some(changing.as_slice()),
+            _ => None,
+        });
+        let advice = match changing {
+            Some([]) | None => "No declared write changes the copied fields.".to_owned(),
+            Some(names) => format!(
+                "Declared writes change {}: call it after them if copies must follow, and never \
+                 if copies must keep their original values. A concurrent writer may store a copy \
+                 that it read before the change: call this function again after such writers end.",
+                text::list(names, 3)
+            ),
+        };
+        let does = format!("Brings the copies of `{source}` up to date. {advice}{unserved}");
+        let find = Step::Let("found", one(&home.name, &by_id(self.id), self.fields));
+        let steps = [find, Step::missing("found", source)];
+        let steps = steps.into_iter().chain([Step::Return(write)]);
+        Job::new(name, &[self.id], does, steps).by(&["PT-extref.2", "DM-07.7"])
+    }
+}
 
 /// A document that another one refers to by id, with dependent data: a copy beside the id, or
 /// figures in the referenced document.
@@ -35,7 +77,7 @@ impl Other<'_> {
     }
 
     /// Returns steps that find it for a new document, or fail.
-    pub(super) fn fetch(&self, document: &str) -> Vec<Step> {
+    pub(super) fn fetch(&self, document: &str) -> [Step; 2] {
         let id = member_of(document, &self.held);
         let find = match &self.copy {
             Some((_, fields)) => one(&self.home.name, &by_id(&id), fields),
@@ -46,7 +88,7 @@ impl Other<'_> {
             true => format!("({id} ?? null) === null ? undefined : {}", find.shell(0)),
             false => find.shell(0),
         };
-        vec![Step::Code(format!("const {name} = {find};")), missing(&name, self.entity)]
+        [Step::code(format!("const {name} = {find};")), Step::missing(&name, self.entity)]
     }
 
     /// Adds the copy to a new document. A copy that the caller passes is kept.
@@ -71,7 +113,7 @@ impl Other<'_> {
         self.updated(document, self.summary.departure(document, id))
     }
 
-    fn updated(&self, document: &str, change: bson::Bson) -> Option<Step> {
+    fn updated(&self, document: &str, change: Bson) -> Option<Step> {
         let change = update(self.home, &member_of(document, &self.held), change);
         (!self.summary.is_empty()).then_some(Step::Run(change))
     }
@@ -94,44 +136,29 @@ impl Other<'_> {
         said
     }
 
-    /// Returns lines of a check that insert the document. The sample refers to it but leaves the
-    /// copy to the function.
-    pub(super) fn prepare(&self, plans: &Plans<'_>, sample: &mut Document) -> Vec<String> {
+    /// Adds the document to a check. The sample refers to it but leaves the copy to the function.
+    pub(super) fn prepare(&self, sample: &mut Document, check: &mut Check) {
         let name = self.found();
         sample.insert(&self.held, given(format!("{name}._id")));
         if let Some((copy, _)) = &self.copy {
             sample.remove(copy);
         }
-        vec![
-            format!("const {name} = {};", plans.made(self.home)),
-            format!("at.getCollection({}).insertOne({name});", quote(&self.home.name)),
-        ]
+        check.insert(&name, &self.home.name);
     }
 
-    /// Returns lines of a check: the document `made` has the dependent data.
-    pub(super) fn followed(&self, made: &str, number: &str) -> Vec<String> {
+    /// Adds to a check that a document has the dependent data, and the number of documents.
+    pub(super) fn followed(&self, check: &mut Check, document: &str, number: u64) {
         let name = self.found();
-        let mut lines = Vec::new();
         if let Some((copy, fields)) = &self.copy {
-            lines.push(format!(
-                "expect({}, plain({}), plain({}));",
-                quote(&format!("`{copy}` is copied along (PT-extref.1)")),
-                member_of(made, copy),
-                picked(&name, fields)
-            ));
+            let what = format!("`{copy}` is copied along (PT-extref.1)");
+            let actual = format!("plain({})", member_of(document, copy));
+            check.expect(&what, actual, format!("plain({})", picked(&name, fields)));
         }
         if let Some(count) = &self.summary.count {
-            let found = format!(
-                "at.getCollection({}).findOne({{ _id: {name}._id }})",
-                quote(&self.home.name)
-            );
-            lines.push(format!(
-                "expect({}, Number({}), {number});",
-                quote(&format!("`{count}` counts along")),
-                member_of(&found, count)
-            ));
+            let counted = member_of(&found_in(&self.home.name, &name), count);
+            let what = format!("`{count}` counts along");
+            check.expect(&what, format!("Number({counted})"), number);
         }
-        lines
     }
 }
 
@@ -154,14 +181,9 @@ impl<'m> Plans<'m> {
                 _ => continue,
             };
             let Some(home) = self.own(named) else { continue };
-            let copied = decision.patterns.iter().find_map(|pattern| match pattern {
-                Pattern::ExtendedReference { fields, in_parent: here, .. }
-                    if *here == in_parent =>
-                {
-                    Some((copy.clone(), fields.iter().map(String::as_str).collect()))
-                }
-                _ => None,
-            });
+            let copied = decision
+                .copied(in_parent)
+                .map(|fields| (copy, fields.iter().map(String::as_str).collect()));
             let summary =
                 if in_parent { Summary::nothing() } else { self.summary(r, decision, home) };
             let is_known = held == own || found.iter().any(|other| other.held == held);
@@ -174,112 +196,135 @@ impl<'m> Plans<'m> {
         found
     }
 
-    /// Returns the function that refreshes the copies of a parent in its children.
-    pub(super) fn refreshing(
+    /// Returns the script that refreshes copies in elements of a list, whose entity has the id and
+    /// the copies of another one.
+    pub(super) fn copies_in_list(
         &self,
-        relationship: &Relationship,
-        decision: &Decision,
-        fields: &[&str],
-        (parents, children): (&str, &str),
-    ) -> Job {
+        r: &'m Relationship,
+        decision: &'m Decision,
+    ) -> Option<Script> {
         let naming = self.layout.naming;
-        let held = naming.parent_field(relationship);
-        let id = js::parameter(&held);
-        let set = doc! { naming.parent_copy(relationship): given(picked("parent", fields)) };
-        let update = Statement::new(
-            children,
-            Method::UpdateMany,
-            [doc! { held: given(&id) }.into(), doc! { "$set": set }.into()],
-        );
-        Job {
-            name: self.name("refresh copies in", relationship, true),
-            parameters: vec![id.clone()],
-            does: refresh_words(decision, &relationship.parent),
-            clauses: vec!["PT-extref.2", "DM-07.7"],
-            steps: vec![
-                Step::Let("parent", one(parents, &by_id(id), fields)),
-                missing("parent", &relationship.parent),
-                Step::Return(update),
-            ],
+        let (fields, in_parent) = copied_fields(decision)?;
+        let (source, held, copy) = match in_parent {
+            true => (&r.child, naming.child_field(r), naming.field(&[&naming.singular(r.role())])),
+            false => (&r.parent, naming.parent_field(r), naming.parent_copy(r)),
+        };
+        let (home, list) = self.list_with_copies(r, decision)?;
+        let from = self.own(source)?;
+        let id = js::parameter(&match in_parent {
+            true => naming.id_of(r.role()),
+            false => naming.id_of(&r.parent),
+        });
+        let name = match in_parent {
+            true => self.name("refresh copies of", r, false),
+            false => self.name("refresh copies in", r, true),
+        };
+        let fields: Vec<&str> = fields.iter().map(String::as_str).collect();
+        let copied = Copied { source: (source, from), id: &id, fields: &fields };
+        let path = format!("{}.{held}", list.name);
+        let all = doc! { &path: given(&id) };
+        let set = doc! { format!("{}.$[part].{copy}", list.name): given(picked("found", &fields)) };
+        let by = doc! { "arrayFilters": [{ format!("part.{held}"): given(&id) }] };
+        let arguments = [all.into(), doc! { "$set": set }.into(), by.into()];
+        let write = Statement::new(&home.name, Method::UpdateMany, arguments);
+        let job = copied.refreshing(&name, decision, &unserved(home, &path), write);
+        // The first element refers to the source, the second one to another document.
+        let holder = if in_parent { &r.parent } else { &r.child };
+        let holder = self.layout.model.entity(holder)?;
+        let mut element = self.sample(holder, &list.fields, &[]);
+        if list.fields.iter().any(|field| field.origin == Origin::Id) {
+            element.insert("_id", given("new ObjectId()"));
         }
+        if let Some(field) = list.fields.iter().find(|field| field.name == copy) {
+            element.insert(&copy, self.maker(true).object(&field.fields, None, "", 0));
+        }
+        let mut check = Check::default();
+        check.insert("source", &from.name);
+        let elements = ["source._id", "new ObjectId()"].map(|id| {
+            element.insert(&held, given(id));
+            Bson::from(element.clone())
+        });
+        let root = doc! { SPREAD: given(made(&home.name)), &list.name: elements.to_vec() };
+        check.set("root", js::object(&root, 0));
+        check.run(format!("{}.insertOne(root);", stored(&home.name)));
+        let part = |number: u8| {
+            let list = member_of(&found_in(&home.name, "root"), &list.name);
+            member_of(&format!("{list}[{number}]"), &copy)
+        };
+        check.extend(self.mirror_check(&copied, "source", &name, &part(0)));
+        let other = member_of(&format!("{}[1]", member_of("root", &list.name)), &copy);
+        let (is, was) = (format!("plain({})", part(1)), format!("plain({other})"));
+        check.expect("and leaves the rest", is, was);
+        check.run(format!("{}.deleteOne({{ _id: root._id }});", stored(&home.name)));
+        Some(Script {
+            about: r.name.clone(),
+            pattern: "extended-reference",
+            intro: format!(
+                "`{}`: {}. `{}` is embedded in a list, with its copies of `{source}`.",
+                r.name, decision.ruling.how, holder.name
+            ),
+            jobs: vec![job],
+            check,
+        })
     }
 
-    /// Returns lines of a check: copies in the children of `root` keep their values until they are
-    /// refreshed. `any` finds one of the children.
-    pub(super) fn copy_check(
+    /// Returns the only list whose elements have the copies of a relationship, and its collection.
+    /// There is none if they are deeper, on several lists, or on overflow pages.
+    pub(super) fn list_with_copies(
         &self,
         r: &Relationship,
-        (copy, fields): (&str, &[&str]),
-        (parents, any): (&str, &str),
-    ) -> Vec<String> {
-        let refresh = self.name("refresh copies in", r, true);
-        let Some(text) = self.text_among(&r.parent, fields) else { return Vec::new() };
-        let copied = member_of(&member_of("copy", copy), text);
-        vec![
-            "const changed = \"changed \" + unique();".to_owned(),
-            format!(
-                "at.getCollection({}).updateOne({{ _id: root._id }}, {});",
-                quote(parents),
-                js::object(&doc! { "$set": { text: given("changed") } }, 0)
-            ),
-            format!("let copy = {any};"),
-            format!(
-                "expect(\"copies stay as they were (PT-extref.2)\", {copied} === changed, false);"
-            ),
-            format!("{refresh}(at, root._id);"),
-            format!("copy = {any};"),
-            format!("expect(\"a refresh mirrors the change\", {copied}, changed);"),
-        ]
+        decision: &Decision,
+    ) -> Option<(&'m CollectionPlan, &'m Planned)> {
+        let (_, in_parent) = copied_fields(decision)?;
+        if in_parent && decision.facts.children.max > 1 {
+            return None;
+        }
+        let holder = if in_parent { &r.parent } else { &r.child };
+        let mut homes = self.layout.linked().filter(|(home, decision)| {
+            home.child == *holder && decision.patterns.first() == Some(&Pattern::Embedded)
+        });
+        let (home, _) = homes.next().filter(|_| homes.next().is_none())?;
+        let parent = self.own(&home.parent).filter(|_| self.pages_of(home).is_none())?;
+        let list = parent.fields.iter().find(|field| {
+            field.origin == Origin::Embedded(home.name.clone()) && field.kind == BsonType::Array
+        })?;
+        Some((parent, list))
     }
 
-    /// Returns a string field among the copied fields, for checks.
-    pub(super) fn text_among<'f>(&self, entity: &str, fields: &[&'f str]) -> Option<&'f str> {
-        let entity = self.layout.model.entity(entity)?;
+    /// Returns lines of a check: a string of the source changes, and the copy follows with the
+    /// refresh. `source` names the document, and `copy` is an expression for the stored copy.
+    pub(super) fn mirror_check(
+        &self,
+        copied: &Copied<'_>,
+        source: &str,
+        refresh: &str,
+        copy: &str,
+    ) -> Check {
+        let mut check = Check::default();
+        let (entity, home) = copied.source;
+        let Some(entity) = self.layout.model.entity(entity) else { return check };
         let is_text = |name: &&&str| {
             let field = entity.field(name);
             field.is_some_and(|f| f.kind == BsonType::String && f.values.is_empty())
         };
-        fields.iter().find(is_text).copied()
+        let Some(text) = copied.fields.iter().find(is_text) else { return check };
+        let copy = member_of(copy, text);
+        let change = js::object(&doc! { "$set": { *text: given("changed") } }, 0);
+        let home = stored(&home.name);
+        check.set("changed", "\"changed \" + unique()");
+        check.run(format!("{home}.updateOne({{ _id: {source}._id }}, {change});"));
+        let what = "copies stay as they were (PT-extref.2)";
+        check.expect(what, format!("{copy} === changed"), false);
+        check.run(format!("{refresh}(at, {source}._id);"));
+        check.expect("a refresh mirrors the change", copy, "changed");
+        check
     }
 }
 
-/// Returns lines of a check: a string of a child changes, and the copy in `now` changes with the
-/// refresh.
-pub(super) fn mirror_check(
-    (parents, children): (&str, &str),
-    (child, text): (&str, &str),
-    (refresh, copied): (&str, &str),
-) -> Vec<String> {
-    vec![
-        "const changed = \"changed \" + unique();".to_owned(),
-        format!(
-            "at.getCollection({}).updateOne({{ _id: {child}._id }}, {});",
-            quote(children),
-            js::object(&doc! { "$set": { text: given("changed") } }, 0)
-        ),
-        format!("expect(\"copies stay as they were (PT-extref.2)\", {copied} === changed, false);"),
-        format!("{refresh}(at, {child}._id);"),
-        format!("now = {};", root_in(parents)),
-        format!("expect(\"a refresh mirrors the change\", {copied}, changed);"),
-    ]
-}
-
-/// Returns a note about a refresh.
-pub(super) fn refresh_words(decision: &Decision, source: &str) -> String {
-    let changing = decision.patterns.iter().find_map(|pattern| match pattern {
-        Pattern::ExtendedReference { changing, .. } => Some(changing.as_slice()),
-        _ => None,
-    });
-    let advice = match changing {
-        Some([]) | None => "No declared write changes the copied fields.".to_owned(),
-        Some(names) => format!(
-            "Declared writes change {}: call it after them if copies must follow, and never if \
-             copies must keep their original values. A concurrent writer may store a copy that it \
-             read before the change: call this function again after such writers end.",
-            text::list(names, 3)
-        ),
-    };
-    format!("Brings the copies of `{source}` up to date. {advice}")
+/// Returns the fields that a relationship copies, and whether the copies are in the parent.
+pub(super) fn copied_fields(decision: &Decision) -> Option<(&[String], bool)> {
+    let with_side = |in_parent| Some((decision.copied(in_parent)?, in_parent));
+    with_side(true).or_else(|| with_side(false))
 }
 
 /// Whether an index begins with a path.

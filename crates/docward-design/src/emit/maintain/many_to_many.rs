@@ -2,15 +2,15 @@
 //! GC-07, PT-junction.1).
 
 use bson::{Bson, Document, doc};
-use docward_model::{BsonType, Relationship, shell::quote};
+use docward_model::{BsonType, Relationship};
 
-use super::extended::{mirror_check, refresh_words, serves, unserved};
-use super::plans::{
-    Plans, at, by_id, found, is_one_of_each, missing, one, picked, root_in, unless_matched, update,
-};
+use super::extended::{Copied, serves, unserved};
+use super::parent_summary::{ChildLookup, SummaryMaintenance};
+use super::plans::{Plans, at, by_id, found, one, picked, update};
 use crate::decide::decision::Decision;
 use crate::decide::pattern::Pattern;
 use crate::declared::field_plan::{Origin, Planned};
+use crate::emit::expectations::{Check, made, root_in, stored};
 use crate::emit::js::{self, SPREAD, given, member_of};
 use crate::emit::statement::{Job, Method, Script, Statement, Step};
 use crate::layout::collection::{CollectionPlan, Purpose};
@@ -27,6 +27,10 @@ struct Link<'m> {
 }
 
 impl<'m> Link<'m> {
+    fn ids(&self) -> [&str; 2] {
+        [&self.parent_id, &self.child_id]
+    }
+
     /// Returns steps that find the child and its copied fields, or fail.
     fn found_child(&self) -> [Step; 2] {
         let by_id = by_id(&self.child_id);
@@ -34,38 +38,40 @@ impl<'m> Link<'m> {
             true => found(&self.child.name, by_id),
             false => one(&self.child.name, &by_id, &self.copied),
         };
-        [Step::Let("found", find), missing("found", &self.relationship.child)]
+        [Step::Let("found", find), Step::missing("found", &self.relationship.child)]
     }
 
     /// Returns steps that find the parent, or fail.
     fn found_parent(&self) -> [Step; 2] {
         let find = found(&self.parent.name, by_id(&self.parent_id));
-        [Step::Let("parent", find), missing("parent", &self.relationship.parent)]
+        [Step::Let("parent", find), Step::missing("parent", &self.relationship.parent)]
     }
 
     /// Returns a step that refuses to link a document to itself, if both ends are the same entity.
     fn is_another(&self) -> Option<Step> {
-        let (parent, child) = (&self.parent_id, &self.child_id);
+        let [parent, child] = self.ids();
         (self.relationship.parent == self.relationship.child).then(|| {
-            Step::Code(format!(
-                "if (String({parent}) === String({child})) throw new Error(\"nothing is linked to itself\");"
-            ))
+            let same = format!("String({parent}) === String({child})");
+            Step::fail_if(same, "nothing is linked to itself")
         })
     }
 
-    /// Returns the function that refreshes copies of a child.
-    fn refreshing(&self, name: &str, unserved: &str, write: Statement) -> Job {
-        let [find, missing] = self.found_child();
-        Job {
-            name: name.to_owned(),
-            parameters: vec![self.child_id.clone()],
-            does: refresh_words(self.decision, &self.relationship.child) + unserved,
-            clauses: vec!["PT-extref.2", "DM-07.7"],
-            steps: vec![find, missing, Step::Return(write)],
-        }
+    fn copies(&self) -> Copied<'_> {
+        let source = (self.relationship.child.as_str(), self.child);
+        Copied { source, id: &self.child_id, fields: &self.copied }
     }
 
-    fn script(&self, pattern: &'static str, jobs: Vec<Job>, check: Vec<String>) -> Script {
+    /// Begins a check with a parent `root` and several children `others`.
+    fn check(&self, number: u64) -> Check {
+        let mut check = Check::default();
+        check.insert("root", &self.parent.name);
+        let child = made(&self.child.name);
+        check.set("others", format!("Array.from({{ length: {number} }}, () => ({child}))"));
+        check.run(format!("{}.insertMany(others);", stored(&self.child.name)));
+        check
+    }
+
+    fn script(&self, pattern: &'static str, jobs: Vec<Job>, check: Check) -> Script {
         Script {
             about: self.relationship.name.clone(),
             pattern,
@@ -83,10 +89,7 @@ impl<'m> Plans<'m> {
         decision: &'m Decision,
     ) -> Option<Script> {
         let naming = self.layout.naming;
-        let copied = decision.patterns.iter().find_map(|pattern| match pattern {
-            Pattern::ExtendedReference { fields, in_parent: true, .. } => Some(fields),
-            _ => None,
-        });
+        let copied = decision.copied(true).unwrap_or_default();
         let link = Link {
             relationship,
             decision,
@@ -94,7 +97,7 @@ impl<'m> Plans<'m> {
             child: self.own(&relationship.child)?,
             parent_id: js::parameter(&naming.id_of(&relationship.parent)),
             child_id: js::parameter(&naming.id_of(relationship.role())),
-            copied: copied.map(|f| f.iter().map(String::as_str).collect()).unwrap_or_default(),
+            copied: copied.iter().map(String::as_str).collect(),
         };
         match decision.patterns.first()? {
             Pattern::Junction => self.junction(&link),
@@ -118,35 +121,29 @@ impl<'m> Plans<'m> {
         let name = self.name("set", r, false);
         let [find, missing] = link.found_child();
         let write = update(link.parent, &link.parent_id, doc! { "$set": set });
-        let mut jobs = vec![Job {
-            name: name.clone(),
-            parameters: vec![link.parent_id.clone(), link.child_id.clone()],
-            does: format!(
-                "Links one of `{}` to its `{}`{}.",
-                r.parent,
-                r.child,
-                if has_copies { ", with copies of the fields that are always shown" } else { "" }
-            ),
-            clauses: vec!["PT-ref.1", "PT-extref.1"],
-            steps: vec![find, missing, Step::Let("done", write), unless_matched(&r.parent)],
-        }];
-        let mut check = self.ends(link, 1);
-        check.push(format!("{name}(at, root._id, others[0]._id);"));
-        check.push(format!("let now = {};", root_in(&link.parent.name)));
-        check.push(format!(
-            "expect(\"the id is kept\", String({}), String(others[0]._id));",
-            at("now", &held)
-        ));
-        check.extend(self.of_one_check(link, &held, &name));
+        let does = format!(
+            "Links one of `{}` to its `{}`{}.",
+            r.parent,
+            r.child,
+            if has_copies { ", with copies of the fields that are always shown" } else { "" }
+        );
+        let steps = [find, missing, Step::Let("done", write), Step::unless_matched(&r.parent)];
+        let mut jobs =
+            vec![Job::new(&name, &link.ids(), does, steps).by(&["PT-ref.1", "PT-extref.1"])];
+        let mut check = link.check(1);
+        check.run(format!("{name}(at, root._id, others[0]._id);"));
+        let root = root_in(&link.parent.name);
+        let kept = format!("String({})", at(&root, &held));
+        check.expect("the id is kept", kept, "String(others[0]._id)");
         if has_copies {
             let refresh = self.name("refresh copies of", r, false);
-            let write = Statement::new(
-                &link.parent.name,
-                Method::UpdateMany,
-                [doc! { &held: given(&link.child_id) }.into(), doc! { "$set": copies() }.into()],
-            );
-            jobs.push(link.refreshing(&refresh, &unserved(link.parent, &held), write));
-            check.extend(self.mirrored(link, "others[0]", (&refresh, &at("now", &copy))));
+            let all = doc! { &held: given(&link.child_id) };
+            let arguments = [all.into(), doc! { "$set": copies() }.into()];
+            let write = Statement::new(&link.parent.name, Method::UpdateMany, arguments);
+            let unserved = unserved(link.parent, &held);
+            jobs.push(link.copies().refreshing(&refresh, link.decision, &unserved, write));
+            let copy = at(&root, &copy);
+            check.extend(self.mirror_check(&link.copies(), "others[0]", &refresh, &copy));
         }
         let pattern = if has_copies { "extended-reference" } else { "child-id-in-parent" };
         link.script(pattern, jobs, check)
@@ -201,75 +198,45 @@ impl<'m> Plans<'m> {
         there.insert(&id_path, given(other_id));
         let pull = Statement::update(holders, there, doc! { "$pull": { list: pulled } });
         let (add, remove) = (self.name("link", r, false), self.name("unlink", r, false));
-        let parameters = vec![link.parent_id.clone(), link.child_id.clone()];
         let done = |write: Statement| {
-            [Step::Let("done", write), Step::Code("return done.matchedCount === 1;".to_owned())]
+            [Step::Let("done", write), Step::code("return done.matchedCount === 1;")]
         };
         let there = if in_child { link.found_parent() } else { link.found_child() };
+        let does = format!(
+            "Links both ends of `{}` once. Returns false if they are already linked, if `{list}` \
+             has {most}, its limit, or if there is no such `{}`.",
+            r.name,
+            if in_child { &r.child } else { &r.parent }
+        );
+        let steps = link.is_another().into_iter().chain(there).chain(done(push));
+        let gone = "Removes the link; returns false if there was none.";
         let mut jobs = vec![
-            Job {
-                name: add.clone(),
-                parameters: parameters.clone(),
-                does: format!(
-                    "Links both ends of `{}` once. Returns false if they are already linked, if \
-                     `{list}` has {most}, its limit, or if there is no such `{}`.",
-                    r.name,
-                    if in_child { &r.child } else { &r.parent }
-                ),
-                clauses: vec!["GC-07", "DM-08.2"],
-                steps: link.is_another().into_iter().chain(there).chain(done(push)).collect(),
-            },
-            Job {
-                name: remove.clone(),
-                parameters,
-                does: "Removes the link; returns false if there was none.".to_owned(),
-                clauses: vec!["GC-07"],
-                steps: done(pull).into(),
-            },
+            Job::new(&add, &link.ids(), does, steps).by(&["GC-07", "DM-08.2"]),
+            Job::new(&remove, &link.ids(), gone, done(pull)).by(&["GC-07"]),
         ];
-        // A function for the opposite direction is generated only if an index supports it.
-        let is_served = serves(holder, &id_path);
-        let back = self.name(if in_child { "list" } else { "list holders of" }, r, in_child);
-        if is_served {
-            let find = Statement::find(holders, doc! { &id_path: given(other_id) });
-            jobs.push(Job {
-                name: back.clone(),
-                parameters: vec![other_id.clone()],
-                does: "Finds everything that is linked to it, with the index on the \
-                 list."
-                    .to_owned(),
-                clauses: vec!["PT-ref.1"],
-                steps: vec![Step::Return(find)],
-            });
-        }
         let number = if in_child { 3 } else { most.clamp(1, 3) };
-        let mut check = self.ends(link, number);
-        check.push(format!(
-            "for (const other of others) expect(\"linked\", {add}(at, root._id, other._id), true);"
-        ));
-        check.push(format!(
-            "expect(\"nothing is linked twice\", {add}(at, root._id, others[0]._id), false);"
-        ));
-        check.extend(is_served.then(|| match in_child {
-            true => {
-                format!("expect(\"all are found\", {back}(at, root._id).length, others.length);")
-            }
-            false => {
-                format!("expect(\"the holder is found\", {back}(at, others[0]._id).length, 1);")
-            }
-        }));
-        if !in_child {
-            check.extend(self.of_one_check(link, &id_path, &add));
+        let mut check = link.check(number);
+        let call = |name: &str, parent: &str, child: &str| format!("{name}(at, {parent}, {child})");
+        let first = |name: &str| call(name, "root._id", "others[0]._id");
+        let linked = call(&add, "root._id", "other._id");
+        check.run(format!("for (const other of others) expect(\"linked\", {linked}, true);"));
+        check.expect("nothing is linked twice", first(&add), false);
+        // A function for the opposite direction is generated only if an index supports it.
+        if serves(holder, &id_path) {
+            let back = self.name(if in_child { "list" } else { "list holders of" }, r, in_child);
+            let does = "Finds everything that is linked to it, with the index on the list.";
+            let find = Statement::find(holders, doc! { &id_path: given(other_id) });
+            jobs.push(Job::new(&back, &[other_id], does, [Step::Return(find)]).by(&["PT-ref.1"]));
+            let (id, found) = if in_child { ("root._id", number) } else { ("others[0]._id", 1) };
+            check.expect("found from the other side", format!("{back}(at, {id}).length"), found);
         }
         let nobody = match in_child {
-            true => format!("{add}(at, new ObjectId(), others[0]._id)"),
-            false => format!("{add}(at, root._id, new ObjectId())"),
+            true => call(&add, "new ObjectId()", "others[0]._id"),
+            false => call(&add, "root._id", "new ObjectId()"),
         };
-        check.push(format!("refused(\"nothing leads nowhere\", null, () => {nobody});"));
-        check.push(format!("expect(\"unlinked\", {remove}(at, root._id, others[0]._id), true);"));
-        check.push(format!(
-            "expect(\"and not twice\", {remove}(at, root._id, others[0]._id), false);"
-        ));
+        check.fails("nothing leads nowhere", nobody);
+        check.expect("unlinked", first(&remove), true);
+        check.expect("and not twice", first(&remove), false);
         if let Some(key) = key.filter(|_| !link.copied.is_empty() && number > 1) {
             let refresh = self.name("refresh copies of", r, false);
             // Replaces the whole element, so that a field that its source no longer has disappears.
@@ -278,14 +245,14 @@ impl<'m> Plans<'m> {
             let all = doc! { &id_path: given(other_id) };
             let arguments = [all.into(), set.into(), by.into()];
             let write = Statement::new(holders, Method::UpdateMany, arguments);
-            jobs.push(link.refreshing(&refresh, &unserved(holder, &id_path), write));
-            check.push(format!("let now = {};", root_in(&link.parent.name)));
+            let unserved = unserved(holder, &id_path);
+            jobs.push(link.copies().refreshing(&refresh, link.decision, &unserved, write));
             let copy = format!(
                 "{}.find((one) => String({}) === String(others[1]._id))",
-                at("now", list),
+                at(&root_in(&link.parent.name), list),
                 member_of("one", key)
             );
-            check.extend(self.mirrored(link, "others[1]", (&refresh, &copy)));
+            check.extend(self.mirror_check(&link.copies(), "others[1]", &refresh, &copy));
         }
         let pattern = match (in_child, link.copied.is_empty()) {
             (true, _) => "parent-ids-in-child",
@@ -302,78 +269,68 @@ impl<'m> Plans<'m> {
         let pairs = self.design.collections.iter().find(|c| c.purpose == is_it)?;
         let mut ids = pairs.fields.iter().filter(|f| matches!(f.origin, Origin::Reference(_)));
         let (first, second) = (&ids.next()?.name, &ids.next()?.name);
+        let [parent_id, child_id] = link.ids();
         let summary = self.summary(r, link.decision, link.parent);
-        let pair = doc! { first: given(&link.parent_id), second: given(&link.child_id) };
+        let pair = doc! { first: given(parent_id), second: given(child_id) };
+        let of_parent = doc! { first: given(parent_id) };
+        let of_child = doc! { second: given(child_id) };
+        let role = self.layout.naming.singular(r.role());
         let (add, remove) = (self.name("link", r, false), self.name("unlink", r, false));
+        let forward = js::function(&["list", r.role(), "of", &r.parent]);
+        let backward = js::function(&["list", &r.parent, "of", &role]);
+        let count = js::function(&["count", &r.parent, "of", &role]);
+        let drop = js::function(&["drop", r.role(), "of", &r.parent]);
+        let drop_back = js::function(&["drop", &r.parent, "of", &role]);
         // Copies in the junction document are the current values of the child (PT-extref.1).
         let copied = pairs.fields.iter().find(|f| matches!(f.origin, Origin::Copy(_)));
         let copies = |copied: &Planned| doc! { &copied.name: given(picked("found", &link.copied)) };
         let mut inserted = pair.clone();
         inserted.extend(copied.map(copies).unwrap_or_default());
-        let counted = |by: Bson| {
-            let write = update(link.parent, &link.parent_id, by);
-            (!summary.is_empty()).then_some(Step::Run(write))
-        };
+        let counted =
+            |by: Bson| (!summary.is_empty()).then(|| Step::Run(update(link.parent, parent_id, by)));
         let mut steps: Vec<Step> = link.is_another().into_iter().collect();
         steps.extend(link.found_parent());
         steps.extend(link.found_child());
-        steps.push(Step::Note(
-            "The unique index refuses an existing pair (error 11000).".to_owned(),
-        ));
+        steps.push(Step::note("The unique index refuses an existing pair (error 11000)."));
         steps.push(Step::Run(Statement::insert(&pairs.name, inserted)));
-        steps.extend(counted(summary.arrival("found", &link.child_id)));
-        let off = [
+        steps.extend(counted(summary.arrival("found", child_id)));
+        let does =
+            format!("Adds one pair of `{}` as a document; a duplicate pair is refused.", r.name);
+        let linking = Job::new(&add, &link.ids(), does, steps)
+            .by(&["PT-junction.1", "SN-10", "GC-37"])
+            .by(&summary.clauses);
+        let steps = [
             Some(Step::Let("done", Statement::new(&pairs.name, Method::DeleteMany, [pair.into()]))),
-            Some(Step::Code("if (done.deletedCount === 0) return false;".to_owned())),
-            counted(summary.departure("found", &link.child_id)),
-            Some(Step::Code("return true;".to_owned())),
+            Some(Step::return_if("done.deletedCount === 0", "false")),
+            counted(summary.departure("found", child_id)),
+            Some(Step::code("return true;")),
         ];
-        let parameters = vec![link.parent_id.clone(), link.child_id.clone()];
-        let mut clauses = vec!["PT-junction.1", "SN-10", "GC-37"];
-        clauses.extend(summary.clauses.iter());
-        let mut jobs = vec![
-            Job {
-                name: add.clone(),
-                parameters: parameters.clone(),
-                does: format!(
-                    "Adds one pair of `{}` as a document; a duplicate pair is refused.",
-                    r.name
-                ),
-                clauses,
-                steps,
-            },
-            Job {
-                name: remove.clone(),
-                parameters,
-                does: "Removes the pair; returns false if there was none.".to_owned(),
-                clauses: vec!["PT-junction.1"],
-                steps: off.into_iter().flatten().collect(),
-            },
-        ];
-        let keeper = self.keeper(r, link.decision);
-        jobs.extend(keeper.as_ref().map(|keeper| self.rebuilding(keeper, &link.parent_id)));
-        let role = self.layout.naming.singular(r.role());
-        let forward = js::function(&["list", r.role(), "of", &r.parent]);
-        let backward = js::function(&["list", &r.parent, "of", &role]);
-        let count = js::function(&["count", &r.parent, "of", &role]);
-        let along = |from: &str, to: &str, other: &CollectionPlan, id: &str| {
+        let does = "Removes the pair; returns false if there was none.";
+        let job = |name: &str, ids: &[&str], does: &str, steps: Vec<Step>| {
+            Job::new(name, ids, does, steps).by(&["PT-junction.1"])
+        };
+        let unlinking = job(&remove, &link.ids(), does, steps.into_iter().flatten().collect());
+        let mut jobs = vec![linking, unlinking];
+        let members = ChildLookup::Paired(&pairs.name, first.clone());
+        let (relationship, parent, summary) = (r, link.parent, &summary);
+        let keeper = SummaryMaintenance { relationship, parent, members, summary };
+        if !summary.is_empty() {
+            jobs.push(self.rebuilding(&keeper, parent_id));
+        }
+        let along = |from: &Document, to: &str, other: &CollectionPlan| {
             let lookup = doc! {
                 "from": &other.name, "localField": to, "foreignField": "_id", "as": "other",
             };
             let stages = vec![
-                Bson::from(doc! { "$match": { from: given(id) } }),
+                Bson::from(doc! { "$match": from.clone() }),
                 doc! { "$lookup": lookup }.into(),
                 doc! { "$unwind": "$other" }.into(),
                 doc! { "$replaceRoot": { "newRoot": "$other" } }.into(),
             ];
             Statement::new(&pairs.name, Method::Aggregate, [stages.into()])
         };
-        let reading = |name: &str, id: &str, does: &str, statement: Statement| Job {
-            name: name.to_owned(),
-            parameters: vec![id.to_owned()],
-            does: does.to_owned(),
-            clauses: vec!["PT-junction.1", "SN-10"],
-            steps: vec![Step::Return(statement)],
+        let reading = |name: &str, id: &str, does: &str, statement: Statement| {
+            job(name, &[id], does, vec![Step::Return(statement)]).by(&["SN-10"])
         };
         let (does, find) = match copied {
             Some(copied) => (
@@ -382,157 +339,83 @@ impl<'m> Plans<'m> {
                      read of the other collection unnecessary.",
                     copied.name
                 ),
-                Statement::find(&pairs.name, doc! { first: given(&link.parent_id) }),
+                Statement::find(&pairs.name, of_parent.clone()),
             ),
             None => (
                 "Finds the other side of a parent, with the unique index.".to_owned(),
-                along(first, second, link.child, &link.parent_id),
+                along(&of_parent, second, link.child),
             ),
         };
-        let of_child: Document = doc! { second: given(&link.child_id) };
         let number = Statement::new(&pairs.name, Method::CountDocuments, [of_child.clone().into()]);
+        let back = "Finds the parents of the other side, with the second index.";
+        let counts = "Counts the parents of one, with the second index alone.";
         jobs.extend([
-            reading(&forward, &link.parent_id, &does, find),
-            reading(
-                &backward,
-                &link.child_id,
-                "Finds the parents of the other side, with the second index.",
-                along(second, first, link.parent, &link.child_id),
-            ),
-            reading(
-                &count,
-                &link.child_id,
-                "Counts the parents of one, with the second index alone.",
-                number,
-            ),
+            reading(&forward, parent_id, &does, find),
+            reading(&backward, child_id, back, along(&of_child, first, link.parent)),
+            reading(&count, child_id, counts, number),
         ]);
-        let mut check = self.ends(link, 3);
-        check.push(format!("for (const other of others) {add}(at, root._id, other._id);"));
-        check.push(format!(
-            "refused(\"no pair twice (GC-37)\", 11000, () => {add}(at, root._id, others[0]._id));"
-        ));
-        check.push(format!("expect(\"one way\", {forward}(at, root._id).length, 3);"));
-        check.push(format!("expect(\"the other way\", {backward}(at, others[0]._id).length, 1);"));
-        check.push(format!("expect(\"counted\", {count}(at, others[0]._id), 1);"));
-        for value in ["root._id, new ObjectId()", "new ObjectId(), others[0]._id"] {
-            check
-                .push(format!("refused(\"both ends are there\", null, () => {add}(at, {value}));"));
-        }
+        let mut check = link.check(3);
+        let call = |name: &str, id: &str| format!("{name}(at, {id})");
+        let all = |name: &str| call(name, "root._id") + ".length";
+        let pair_of = |parent: &str, child: &str| format!("{add}(at, {parent}, {child})");
+        let first_pair = pair_of("root._id", "others[0]._id");
+        check.run(format!("for (const other of others) {};", pair_of("root._id", "other._id")));
+        check.refused("no pair twice (GC-37)", 11000, first_pair);
+        check.expect("one way", all(&forward), 3);
+        check.expect("the other way", call(&backward, "others[0]._id") + ".length", 1);
+        check.expect("counted", call(&count, "others[0]._id"), 1);
+        check.fails("the child is there", pair_of("root._id", "new ObjectId()"));
+        check.fails("the parent is there", pair_of("new ObjectId()", "others[0]._id"));
         for (field, value) in [(first, "root._id"), (second, "others[0]._id")] {
-            check.push(format!(
-                "expect(\"found by an index (SN-10)\", stages(at.getCollection({}).find({}).explain()).includes(\"COLLSCAN\"), false);",
-                quote(&pairs.name),
-                js::object(&doc! { field: given(value) }, 0)
-            ));
+            let filter = js::object(&doc! { field: given(value) }, 0);
+            let plan = format!("stages({}.find({filter}).explain())", stored(&pairs.name));
+            let scans = format!("{plan}.includes(\"COLLSCAN\")");
+            check.expect("found by an index (SN-10)", scans, false);
         }
-        check.push(format!("expect(\"taken away\", {remove}(at, root._id, others[0]._id), true);"));
-        check.push(format!(
-            "expect(\"and not twice\", {remove}(at, root._id, others[0]._id), false);"
-        ));
-        check.push(format!("expect(\"the others are left\", {forward}(at, root._id).length, 2);"));
-        if let Some(keeper) = &keeper {
+        let removed = format!("{remove}(at, root._id, others[0]._id)");
+        check.expect("taken away", &removed, true);
+        check.expect("and not twice", removed, false);
+        check.expect("the others are left", all(&forward), 2);
+        if !summary.is_empty() {
             let ids = "others.slice(1).map((one) => one._id)";
-            let children = quote(&link.child.name);
-            let all = format!("at.getCollection({children}).find({{ _id: {{ $in: {ids} }} }})");
-            let change: Option<fn(&str) -> String> = None;
-            check.extend(self.figures_check(keeper, &all, "others[1]", change));
+            let left = format!("{}.find({{ _id: {{ $in: {ids} }} }})", stored(&link.child.name));
+            check.extend(self.figures_check(&keeper, &left));
         }
         if let Some(copied) = copied {
             let refresh = self.name("refresh copies of", r, false);
             let set = doc! { "$set": copies(copied) };
             let arguments = [of_child.clone().into(), set.into()];
             let write = Statement::new(&pairs.name, Method::UpdateMany, arguments);
-            jobs.push(link.refreshing(&refresh, "", write));
+            jobs.push(link.copies().refreshing(&refresh, link.decision, "", write));
             let pair = format!(
-                "{forward}(at, root._id).find((one) => String({}) === String(others[1]._id))",
+                "{}.find((one) => String({}) === String(others[1]._id))",
+                call(&forward, "root._id"),
                 member_of("one", second)
             );
-            check.push("let now = null;".to_owned());
             let copy = member_of(&pair, &copied.name);
-            check.extend(self.mirrored(link, "others[1]", (&refresh, &copy)));
+            check.extend(self.mirror_check(&link.copies(), "others[1]", &refresh, &copy));
         }
-        let (drop, drop_back) = (
-            js::function(&["drop", r.role(), "of", &r.parent]),
-            js::function(&["drop", &r.parent, "of", &role]),
-        );
-        let pairs_of_parent = [doc! { first: given(&link.parent_id) }.into()];
+        let dropped = Statement::new(&pairs.name, Method::DeleteMany, [of_parent.into()]);
         let found =
             Statement::new(&pairs.name, Method::Find, [of_child.into(), doc! { first: 1 }.into()]);
+        let does =
+            format!("Removes all pairs of one `{}`; call it when that one is deleted.", r.parent);
+        let does_back = format!(
+            "Removes all pairs of one `{}`, one by one, so that summaries in parents stay right; \
+             call it before that one is deleted.",
+            r.child
+        );
+        let parent_of = member_of("one", first);
+        let each = format!("for (const one of found) {remove}(db, {parent_of}, {child_id});");
+        let steps =
+            vec![Step::Let("found", found), Step::code(each), Step::code("return found.length;")];
         jobs.extend([
-            Job {
-                name: drop.clone(),
-                parameters: vec![link.parent_id.clone()],
-                does: format!(
-                    "Removes all pairs of one `{}`; call it when that one is deleted.",
-                    r.parent
-                ),
-                clauses: vec!["PT-junction.1"],
-                steps: vec![Step::Return(Statement::new(
-                    &pairs.name,
-                    Method::DeleteMany,
-                    pairs_of_parent,
-                ))],
-            },
-            Job {
-                name: drop_back.clone(),
-                parameters: vec![link.child_id.clone()],
-                does: format!(
-                    "Removes all pairs of one `{}`, one by one, so that summaries in parents stay \
-                     right; call it before that one is deleted.",
-                    r.child
-                ),
-                clauses: vec!["PT-junction.1"],
-                steps: vec![
-                    Step::Let("found", found),
-                    Step::Code(format!(
-                        "for (const one of found) {remove}(db, {}, {});",
-                        member_of("one", first),
-                        link.child_id
-                    )),
-                    Step::Code("return found.length;".to_owned()),
-                ],
-            },
+            job(&drop, &[parent_id], &does, vec![Step::Return(dropped)]),
+            job(&drop_back, &[child_id], &does_back, steps),
         ]);
-        check
-            .push(format!("expect(\"pairs go with one end\", {drop_back}(at, others[1]._id), 1);"));
-        check.push(format!("{drop}(at, root._id);"));
-        check.push(format!("expect(\"and with the other\", {forward}(at, root._id).length, 0);"));
+        check.expect("pairs go with one end", call(&drop_back, "others[1]._id"), 1);
+        check.run(call(&drop, "root._id") + ";");
+        check.expect("and with the other", all(&forward), 0);
         Some(link.script("junction", jobs, check))
-    }
-
-    /// Returns lines of a check that create a parent `root` and several children `others`.
-    fn ends(&self, link: &Link<'m>, number: u64) -> Vec<String> {
-        vec![
-            format!("const root = {};", self.made(link.parent)),
-            format!("at.getCollection({}).insertOne(root);", quote(&link.parent.name)),
-            format!(
-                "const others = Array.from({{ length: {number} }}, () => ({}));",
-                self.made(link.child)
-            ),
-            format!("at.getCollection({}).insertMany(others);", quote(&link.child.name)),
-        ]
-    }
-
-    /// Returns lines of a check: a child with one parent cannot be linked to a second.
-    fn of_one_check(&self, link: &Link<'m>, held: &str, add: &str) -> Vec<String> {
-        if !is_one_of_each(link.parent, held) {
-            return Vec::new();
-        }
-        vec![
-            format!("const second = {};", self.made(link.parent)),
-            format!("at.getCollection({}).insertOne(second);", quote(&link.parent.name)),
-            format!(
-                "refused(\"it has one parent\", 11000, () => {add}(at, second._id, others[0]._id));"
-            ),
-        ]
-    }
-
-    /// Returns lines of a check: copies of a child keep their values until they are refreshed.
-    fn mirrored(&self, link: &Link<'m>, child: &str, (refresh, copy): (&str, &str)) -> Vec<String> {
-        let text = self.text_among(&link.relationship.child, &link.copied);
-        text.map_or_else(Vec::new, |text| {
-            let ends = (link.parent.name.as_str(), link.child.name.as_str());
-            mirror_check(ends, (child, text), (refresh, &member_of(copy, text)))
-        })
     }
 }

@@ -2,10 +2,7 @@
 //! functions. The lines of a check test them in a scratch database.
 
 mod archive;
-mod atomic_parent_update;
-mod bucket_corrections;
 mod child_refs;
-mod copies_in_lists;
 mod embedded;
 mod entity;
 mod extended;
@@ -71,10 +68,10 @@ impl<'m> Plans<'m> {
             Pattern::Embedded => self.embedded(relationship, decision),
             Pattern::ParentInChild => self
                 .owned(relationship, decision)
-                .or_else(|| self.copies_in_lists(relationship, decision)),
+                .or_else(|| self.copies_in_list(relationship, decision)),
             Pattern::ChildrenInParent | Pattern::ParentsInChild | Pattern::Junction => self
                 .linked(relationship, decision)
-                .or_else(|| self.copies_in_lists(relationship, decision)),
+                .or_else(|| self.copies_in_list(relationship, decision)),
             _ => None,
         }
     }
@@ -176,35 +173,5 @@ mod tests {
         let free: Vec<&String> =
             all.iter().chain(&help).filter(|name| js::parameter(name) == **name).collect();
         assert!(free.is_empty(), "parameters may be called {free:?}");
-    }
-
-    #[test]
-    fn children_are_called_like_anything_the_functions_use() {
-        let model = |role: &str| {
-            format!(
-                "entities:
-  host: {{count: 1k, lifecycle: {{growth: 10/year, kept: forever}}, fields: {{title: string}}}}
-  kid: {{count: 90k, lifecycle: {{growth: 10k/year, kept: 3 years}}, fields: {{score: double}}}}
-relationships:
-  host.{role}: {{child: kid, children: {{p50: 10, p95: 40, p99: 90, max: 4k}}, growth: bounded}}
-reads:
-  r: {{from: host, where: [_id], with: {{host.{role}: all}}, rate: 300/s}}
-writes:
-  a: {{insert: kid, rate: 1/min}}
-"
-            )
-        };
-        for role in ["attempts", "picks", "errors", "pages"] {
-            for job in jobs(&model(role)) {
-                let code = code(&job);
-                let (_, body) = code.split_once('\n').unwrap_or_default();
-                let (declared, called) = (declared(body), called(body));
-                for parameter in &job.parameters {
-                    let name = parameter.split(' ').next().unwrap_or_default();
-                    let hidden = declared.contains(name) || called.contains(name);
-                    assert!(!hidden, "{name} in {}", job.shell());
-                }
-            }
-        }
     }
 }

@@ -61,8 +61,11 @@ impl<'m> Plans<'m> {
                         )));
                     }
                 }
-                Step::Retry(inner) | Step::Inside(inner) => self.keyed_steps(inner),
-                Step::Note(_) | Step::Code(_) => {}
+                _ => {
+                    if let Some(inner) = step.inner() {
+                        self.keyed_steps(inner);
+                    }
+                }
             }
             steps.push(step);
         }
@@ -113,11 +116,6 @@ impl<'m> Plans<'m> {
         Maker { model: self.layout.model, fresh }
     }
 
-    /// Returns an expression that creates a new document of a collection in a check.
-    pub(crate) fn made(&self, collection: &CollectionPlan) -> String {
-        format!("make[{}]()", quote(&collection.name))
-    }
-
     /// Returns a child as an application would send it, for a check. It has copies beside its
     /// references; functions that look up the copies remove them.
     pub(crate) fn sample(
@@ -143,6 +141,63 @@ impl<'m> Plans<'m> {
             made.insert(field.name.clone(), given(vary(field, unique, day)));
         }
         made
+    }
+
+    /// Returns an expression that creates a new document of a collection for a check. Each document
+    /// can be inserted.
+    pub(crate) fn fresh(&self, collection: &CollectionPlan) -> String {
+        let mut document = self.maker(true).document(collection);
+        if document.contains_key("_id") {
+            document.insert("_id", given("new ObjectId()"));
+        }
+        let entity = self.layout.model.entity(&collection.entity);
+        self.differing(&mut document, &collection.fields, entity);
+        own_ids(&mut document, &collection.fields, collection, "");
+        factory(&document)
+    }
+
+    /// Makes unique fields differ between documents, also in nested objects.
+    pub(super) fn differing(
+        &self,
+        document: &mut Document,
+        fields: &[Planned],
+        entity: Option<&Entity>,
+    ) {
+        let model = self.layout.model;
+        let day = day(model);
+        for field in fields {
+            let unique = entity.and_then(|entity| entity.field(&field.name));
+            let unique = unique.is_some_and(|f| f.unique) && document.contains_key(&field.name);
+            if unique && field.values.is_empty() {
+                document.insert(field.name.clone(), given(vary(field, true, day)));
+            }
+            if let Origin::Embedded(_) = &field.origin
+                && let Ok(inside) = document.get_document_mut(&field.name)
+            {
+                let child = field.origin.child(model);
+                if inside.contains_key("_id") {
+                    inside.insert("_id", given("new ObjectId()"));
+                }
+                self.differing(inside, &field.fields, child);
+            }
+        }
+    }
+}
+
+/// Gives each document its own id in fields with a unique index, also in nested objects.
+fn own_ids(document: &mut Document, fields: &[Planned], collection: &CollectionPlan, above: &str) {
+    for field in fields {
+        let path = format!("{above}{}", field.name);
+        if let Origin::Embedded(_) = &field.origin
+            && let Ok(inside) = document.get_document_mut(&field.name)
+        {
+            own_ids(inside, &field.fields, collection, &format!("{path}."));
+        }
+        let is_id =
+            field.kind == BsonType::ObjectId && matches!(field.origin, Origin::Reference(_));
+        if is_id && document.contains_key(&field.name) && is_one_of_each(collection, &path) {
+            document.insert(&field.name, given("new ObjectId()"));
+        }
     }
 }
 
@@ -192,14 +247,6 @@ pub(crate) fn unchanged(id: &str, read: &str) -> Document {
     }
 }
 
-/// Returns a step that fails if nothing was matched.
-pub(crate) fn unless_matched(what: &str) -> Step {
-    Step::Code(format!(
-        "if (done.matchedCount === 0) throw new Error({});",
-        quote(&format!("there is no such {what}"))
-    ))
-}
-
 /// Returns code such as `pick(comment, ["text", "createTime"])`.
 pub(crate) fn picked(from: &str, fields: &[&str]) -> String {
     let list: Vec<String> = fields.iter().map(|field| quote(field)).collect();
@@ -232,25 +279,7 @@ pub(super) fn found(collection: &str, filter: Document) -> Statement {
     Statement::new(collection, Method::FindOne, [filter.into(), doc! { "_id": 1 }.into()])
 }
 
-/// Returns a step that fails if a document was not found.
-pub(super) fn missing(name: &str, what: &str) -> Step {
-    Step::Code(format!(
-        "if ({name} === null) throw new Error({});",
-        quote(&format!("there is no such {what}"))
-    ))
-}
-
 /// Returns the expression for a path in an object: `parent.profile`.
 pub(super) fn at(object: &str, path: &str) -> String {
     path.split('.').fold(object.to_owned(), |at, part| member_of(&at, part))
-}
-
-/// Returns an expression for the current document with the id of `root`, for a check.
-pub(super) fn root_in(collection: &str) -> String {
-    format!("at.getCollection({}).findOne({{ _id: root._id }})", quote(collection))
-}
-
-/// Returns a line of a check that reads that document.
-pub(super) fn now(collection: &str) -> String {
-    format!("const now = {};", root_in(collection))
 }

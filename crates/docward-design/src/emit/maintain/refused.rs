@@ -1,7 +1,9 @@
-//! Combinations of patterns without generated functions. Each is reported with one sentence.
+//! Functions that are not generated, because few models need them. Each is reported with one
+//! sentence.
 
 use docward_model::{DesignModel, DesignWrite, ProfileName, Relationship};
 
+use super::extended::copied_fields;
 use super::plans::Plans;
 use crate::decide::decision::Decision;
 use crate::decide::pattern::Pattern;
@@ -9,24 +11,46 @@ use crate::declared::field_plan::{Origin, Planned};
 use crate::layout::collection::{CollectionPlan, Purpose};
 use crate::layout::plan::Design;
 
-/// A relationship without generated functions.
+/// Something without generated functions.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refusal {
-    /// The name of the relationship.
-    pub relationship: String,
+    /// The name of the relationship or entity.
+    pub about: String,
     /// What is not generated, and why.
     pub sentence: String,
 }
 
-/// Returns all refusals of a design, in the order of its relationships.
+/// Returns all refusals of a design, in the order of its relationships and entities.
 pub fn refusals(model: &DesignModel, design: &Design, profile: ProfileName) -> Vec<Refusal> {
     let plans = Plans::new(model, design, profile);
-    let linked = plans.layout.linked();
-    let refused = linked.filter_map(|(relationship, decision)| {
-        let sentence = plans.refused(relationship, decision)?;
-        Some(Refusal { relationship: relationship.name.clone(), sentence })
-    });
-    refused.collect()
+    let mut found = Vec::new();
+    let mut tell = |about: &str, sentence: String| {
+        found.push(Refusal { about: about.to_owned(), sentence });
+    };
+    for (relationship, decision) in plans.layout.linked() {
+        match plans.refused(relationship, decision) {
+            Some(sentence) => tell(&relationship.name, sentence),
+            None => plans
+                .refused_parts(relationship, decision)
+                .into_iter()
+                .for_each(|sentence| tell(&relationship.name, sentence)),
+        }
+    }
+    for advice in &design.entities {
+        let is_versioned = |pattern: &Pattern| matches!(pattern, Pattern::SchemaVersioning { .. });
+        if advice.patterns.iter().any(is_versioned) {
+            tell(
+                &advice.entity,
+                format!(
+                    "A function that upgrades old documents of `{}` is not generated: find them by \
+                     `{}`, and write each only if it is unchanged since it was read.",
+                    advice.entity,
+                    plans.layout.shape()
+                ),
+            );
+        }
+    }
+    found
 }
 
 impl<'m> Plans<'m> {
@@ -41,6 +65,46 @@ impl<'m> Plans<'m> {
             _ => return None,
         };
         Some(format!("Functions for `{}` are not generated: {why}.", r.name))
+    }
+
+    /// Returns which of the functions of a relationship are not generated.
+    fn refused_parts(&self, r: &'m Relationship, decision: &'m Decision) -> Vec<String> {
+        let (parent, child) = (&r.parent, &r.child);
+        let mut found = Vec::new();
+        let Some(home) = self.own(parent).filter(|_| self.own(child).is_some()) else {
+            return found;
+        };
+        if self.is_changed(child, &self.summary(r, decision, home)) {
+            found.push(format!(
+                "A function that changes a `{child}` is not generated, because `{parent}` stores \
+                 copies or sums of its fields: change the document, then call `{}`.",
+                self.name("rebuild", r, true)
+            ));
+        }
+        for pattern in &decision.patterns {
+            if let Pattern::Approximation { step } = pattern {
+                found.push(format!(
+                    "A function for `{}` is not generated: let one of {step} inserts of `{child}` \
+                     increase it by {step}, and one of {step} removals decrease it.",
+                    self.layout.count(r)
+                ));
+            }
+        }
+        found
+    }
+
+    /// Returns why copies in elements of lists are not refreshed by a function.
+    fn refused_copies(&self, r: &Relationship, decision: &Decision) -> Option<String> {
+        let (_, in_parent) = copied_fields(decision)?;
+        let (source, holder) =
+            if in_parent { (&r.child, &r.parent) } else { (&r.parent, &r.child) };
+        let is_written = self.list_with_copies(r, decision).is_some();
+        (!is_written && self.own(source).is_some()).then(|| {
+            format!(
+                "`{holder}` has copies of `{source}`, and is not an element of one list of one \
+                 collection: refresh them with `updateMany` and `arrayFilters`"
+            )
+        })
     }
 
     fn refused_inside(&self, r: &'m Relationship, decision: &Decision) -> Option<String> {
@@ -89,7 +153,7 @@ impl<'m> Plans<'m> {
     fn refused_in_child(&self, r: &'m Relationship, decision: &Decision) -> Option<String> {
         let (parent, child) = (&r.parent, &r.child);
         let has_copies = decision.patterns.len() > 1;
-        let home = self.home(child)?;
+        let Some(home) = self.home(child) else { return self.refused_copies(r, decision) };
         if home.purpose != Purpose::Entity {
             return None;
         }
@@ -128,7 +192,7 @@ impl<'m> Plans<'m> {
     fn refused_link(&self, r: &Relationship, decision: &Decision) -> Option<String> {
         let (parent, child) = (&r.parent, &r.child);
         if self.own(parent).is_none() || self.own(child).is_none() {
-            return None;
+            return self.refused_copies(r, decision);
         }
         let is_pair = decision.patterns.first() == Some(&Pattern::Junction);
         let is_more = |pattern: &Pattern| match pattern {

@@ -8,6 +8,7 @@ use super::plans::{Plans, picked};
 use crate::decide::decision::Decision;
 use crate::decide::pattern::Pattern;
 use crate::declared::field_plan::{Origin, Planned};
+use crate::emit::expectations::Check;
 use crate::emit::js::{SPREAD, given, member_of};
 use crate::layout::collection::CollectionPlan;
 
@@ -18,9 +19,6 @@ pub(super) struct Summary<'m> {
     pub(super) count: Option<String>,
     pub(super) sums: Vec<Sum<'m>>,
     pub(super) clauses: Vec<&'static str>,
-    /// Whether the preview is also refilled from the documents when one of them changes or is
-    /// removed.
-    pub(super) follows: bool,
 }
 
 /// The newest children.
@@ -97,11 +95,6 @@ impl<'m> Plans<'m> {
                 _ => {}
             }
         }
-        // A removed child leaves a gap in the preview, which is refilled from the documents.
-        let mut writes = self.layout.model.writes.iter();
-        found.follows = found.preview.is_some()
-            && (self.is_changed(&relationship.child, &found)
-                || writes.any(|write| write.deletes.contains(&relationship.child)));
         found
     }
 
@@ -157,31 +150,27 @@ impl Sum<'_> {
         }
     }
 
-    /// Returns lines of a check that compare sum and average with those of a list. `read` reads a
-    /// field of the parent.
-    pub(super) fn holds(&self, list: &str, read: impl Fn(&str) -> String) -> [String; 2] {
+    /// Adds to a check that sum and average are those of the list `children`. `read` reads a field
+    /// of the parent.
+    pub(super) fn holds(&self, check: &mut Check, read: impl Fn(&str) -> String) {
         let value = member_of("one", self.field);
-        let total = format!("{list}.reduce((sum, one) => sum + Number({value} ?? 0), 0)");
+        let total = format!("children.reduce((sum, one) => sum + Number({value} ?? 0), 0)");
         let number = match self.having {
-            Some(_) => format!("{list}.filter((one) => ({value} ?? null) !== null).length"),
-            None => format!("{list}.length"),
+            Some(_) => format!("children.filter((one) => ({value} ?? null) !== null).length"),
+            None => "children.length".to_owned(),
         };
-        [
-            format!(
-                "expect(\"the sum is right\", near(Number({}), {total}), true);",
-                read(&self.sum)
-            ),
-            format!(
-                "expect(\"the average is exact (GC-35)\", near(Number({}), {total} / {number}), true);",
-                read(&self.average)
-            ),
-        ]
+        for (what, name, wanted) in [
+            ("the sum is right", &self.sum, total.clone()),
+            ("the average is exact (GC-35)", &self.average, format!("{total} / {number}")),
+        ] {
+            check.expect(what, format!("near(Number({}), {wanted})", read(name)), true);
+        }
     }
 }
 
 impl Summary<'_> {
     pub(super) fn nothing() -> Self {
-        Self { preview: None, count: None, sums: Vec::new(), clauses: Vec::new(), follows: false }
+        Self { preview: None, count: None, sums: Vec::new(), clauses: Vec::new() }
     }
 
     pub(super) fn is_empty(&self) -> bool {
@@ -190,7 +179,7 @@ impl Summary<'_> {
 
     /// Returns the update of the parent when a child is added. `child` and `id` are expressions.
     pub(super) fn arrival(&self, child: &str, id: &str) -> Bson {
-        if self.sums.is_empty() && !self.follows {
+        if self.sums.is_empty() {
             let mut update = Document::new();
             if let Some(preview) = &self.preview {
                 // If two children have the same time, the newer id comes first.
@@ -211,10 +200,8 @@ impl Summary<'_> {
         let mut set = self.added(child, 1);
         if let Some(preview) = &self.preview {
             let Preview { name, newest, by, key, .. } = preview;
-            // The list is sorted, so the new child is placed after newer ones. It may already be in
-            // the list if another client has refilled the preview.
+            // The list is sorted, so the new child is placed after newer ones.
             let list = doc! { "$ifNull": [format!("${name}"), []] };
-            let other = doc! { "$ne": [format!("$$this.{key}"), { "$literal": given(id) }] };
             let value = if *by == "_id" { id.to_owned() } else { member_of(child, by) };
             let time = doc! { "$literal": given(value) };
             let this = format!("$$this.{}", preview.order());
@@ -224,10 +211,7 @@ impl Summary<'_> {
                 let of_one_moment = doc! { "$and": [{ "$eq": [&this, time] }, ids] };
                 newer = doc! { "$or": [newer, of_one_moment] };
             }
-            let part = |mut test: Document| {
-                if self.follows {
-                    test = doc! { "$and": [other.clone(), test] };
-                }
+            let part = |test: Document| {
                 Bson::from(doc! { "$filter": { "input": list.clone(), "cond": test } })
             };
             let older = doc! { "$not": [newer.clone()] };
@@ -235,7 +219,7 @@ impl Summary<'_> {
             let all = doc! { "$concatArrays": [part(newer), [new], part(older)] };
             set.insert(name, doc! { "$slice": [all, *newest as i32] });
         }
-        self.stages([set])
+        self.stages(set)
     }
 
     /// Returns the update of the parent when a child is removed.
@@ -256,29 +240,12 @@ impl Summary<'_> {
             let input = doc! { "$ifNull": [format!("${name}"), []] };
             set.insert(name, doc! { "$filter": { "input": input, "cond": test } });
         }
-        self.stages([set])
+        self.stages(set)
     }
 
-    /// Returns the update of the parent's sums when a child changes.
-    pub(super) fn exchange(&self, old: &str, new: &str) -> Bson {
-        let mut set = Document::new();
-        for Sum { field, sum, having, zero, .. } in &self.sums {
-            let literal = |of: &str| doc! { "$literal": given(member_of(of, field)) };
-            let value = |of: &str| doc! { "$ifNull": [literal(of), 0] };
-            let more = doc! { "$subtract": [value(new), value(old)] };
-            set.insert(sum, doc! { "$add": [before(sum, zero.clone()), more] });
-            if let Some(having) = having {
-                let one = |of: &str| doc! { "$cond": [is_given(literal(of)), 1, 0] };
-                let more = doc! { "$subtract": [one(new), one(old)] };
-                set.insert(having, doc! { "$add": [before(having, 0.into()), more] });
-            }
-        }
-        self.stages([set])
-    }
-
-    /// Returns a pipeline that runs these sets in order and then computes the averages.
-    pub(super) fn stages(&self, sets: impl IntoIterator<Item = Document>) -> Bson {
-        let all = sets.into_iter().chain([self.averages()]).filter(|set| !set.is_empty());
+    /// Returns a pipeline that sets fields and then computes the averages.
+    pub(super) fn stages(&self, set: Document) -> Bson {
+        let all = [set, self.averages()].into_iter().filter(|set| !set.is_empty());
         all.map(|set| Bson::from(doc! { "$set": set })).collect::<Vec<_>>().into()
     }
 

@@ -1,15 +1,16 @@
-//! Changes of parent and child that must be atomic but are in two documents. Both are written in
-//! one transaction (CK-10).
+//! Changes of parent and child that must be atomic: in one write if the child is embedded, in one
+//! transaction if it is a separate document (DP-3, ER-T.4, CK-10).
 
-use bson::doc;
+use bson::{Bson, Document, doc};
 use docward_model::{BsonType, DesignWrite, Relationship, shell::quote};
 
-use super::plans::{Plans, at, is_one_of_each, root_in, unless_matched, update, varies, vary};
+use super::plans::{Plans, at, is_one_of_each, update, varies, vary};
 use crate::decide::decision::Decision;
 use crate::declared::field_plan::{Origin, Planned};
 use crate::emit::example::day;
-use crate::emit::js::{self, given};
-use crate::emit::statement::{Job, Step};
+use crate::emit::expectations::{Check, root_in};
+use crate::emit::js::{self, SPREAD, given};
+use crate::emit::statement::{Job, Statement, Step};
 use crate::layout::collection::CollectionPlan;
 
 /// What a function does to a child.
@@ -22,7 +23,7 @@ pub(super) enum Act {
 
 impl Act {
     /// Whether a write does this to the children of a relationship and keeps the parent.
-    pub(super) fn is_done_by(self, write: &DesignWrite, r: &Relationship) -> bool {
+    fn is_done_by(self, write: &DesignWrite, r: &Relationship) -> bool {
         let does = match self {
             Self::Adds => &write.inserts,
             Self::Changes => &write.updates,
@@ -33,8 +34,70 @@ impl Act {
     }
 }
 
-/// For a check: the error code for an invalid child, and a call with such a child.
-pub(super) type Bad<'c> = (&'c str, &'c dyn Fn(&str) -> String);
+/// A parameter with update operators for the parent, if the function has one.
+pub(super) struct ParentUpdate {
+    name: Option<String>,
+    /// Whether callers must pass it, because a declared write sets fields of the parent.
+    is_required: bool,
+    /// The text about it in the function's comment.
+    pub(super) words: String,
+}
+
+impl ParentUpdate {
+    pub(super) fn exists(&self) -> bool {
+        self.name.is_some()
+    }
+
+    /// Returns the argument for checks that change nothing else.
+    pub(super) fn nothing(&self) -> &'static str {
+        if self.is_required { ", {}" } else { "" }
+    }
+
+    /// Returns an update that also contains the operators of the parameter.
+    pub(super) fn joined(&self, update: Document) -> Bson {
+        let Some(name) = &self.name else { return update.into() };
+        let mut joined = doc! { SPREAD: given(name) };
+        for (operator, part) in update {
+            let mut both = doc! { SPREAD: given(format!("{name}.{operator}")) };
+            match part {
+                Bson::Document(part) => both.extend(part),
+                // Computed parts are spread as well.
+                code => {
+                    both.insert(format!("{SPREAD}."), code);
+                }
+            }
+            joined.insert(operator, both);
+        }
+        joined.into()
+    }
+
+    /// Adds the parameter to a function, which fails if a required one is missing.
+    pub(super) fn added_to(&self, mut job: Job) -> Job {
+        job.does.push_str(&self.words);
+        let Some(name) = &self.name else { return job };
+        match self.is_required {
+            true => {
+                let why = format!("{name} is missing: the update of the parent in the same write");
+                job.steps.insert(0, Step::fail_if(format!("{name} == null"), why));
+                job.parameters.push(name.clone());
+            }
+            false => job.parameters.push(format!("{name} = {{}}")),
+        }
+        job
+    }
+}
+
+/// How a check calls a function that changes a child and its parent.
+pub(super) struct BothCall<'c> {
+    /// What writes both: a transaction or one write.
+    pub(super) with: &'c str,
+    /// Returns a call with an update of the parent.
+    pub(super) call: &'c dyn Fn(&str) -> String,
+    /// An expression for the number of children.
+    pub(super) count: &'c str,
+    /// By how many a call changes this number.
+    pub(super) by: i32,
+}
 
 impl<'m> Plans<'m> {
     /// Returns the declared writes that change parent and child atomically.
@@ -46,102 +109,85 @@ impl<'m> Plans<'m> {
         writes.filter(|write| write.atomic && write.touches(&r.parent) && write.touches(&r.child))
     }
 
-    /// Whether an existing parent changes together with an added child.
-    pub(super) fn adds_both(&self, r: &'m Relationship, decision: &Decision) -> bool {
-        let makes_both = |write: &DesignWrite| {
-            write.inserts.contains(&r.parent) && write.inserts.contains(&r.child)
+    /// Returns the parent update of a function that changes an embedded child. It exists if a
+    /// declared write or an invariant requires that both change together.
+    pub(super) fn parent_update(
+        &self,
+        r: &'m Relationship,
+        act: Act,
+        parameters: &[&str],
+    ) -> ParentUpdate {
+        let mut writes = self.atomic(r).filter(|write| act.is_done_by(write, r)).peekable();
+        if r.invariant.is_none() && writes.peek().is_none() {
+            return ParentUpdate { name: None, is_required: false, words: String::new() };
+        }
+        let is_required = writes.any(|write| sets_parent(write, r)) || r.invariant.is_some();
+        let name = update_of(&r.parent, parameters);
+        let mut words = format!(
+            " `{name}` changes the `{}` in the same write (DP-3, ER-T.4), with operators such as \
+             `$inc` and `$set`.",
+            r.parent
+        );
+        if let Some(invariant) = &r.invariant {
+            words.push_str(&format!(" It must preserve: {invariant}."));
+        }
+        ParentUpdate { name: Some(name), is_required, words }
+    }
+
+    /// Whether an existing parent changes together with a child that is a separate document.
+    pub(super) fn needs_both(&self, r: &'m Relationship, decision: &Decision, act: Act) -> bool {
+        let is_done = |write: &DesignWrite| match act {
+            Act::Adds => !(write.inserts.contains(&r.parent) && write.inserts.contains(&r.child)),
+            act => act.is_done_by(write, r),
         };
-        let mut writes = self.atomic(r).filter(|write| !makes_both(write));
-        decision.needs_transaction && (r.invariant.is_some() || writes.next().is_some())
+        decision.needs_transaction && (r.invariant.is_some() || self.atomic(r).any(is_done))
     }
 
-    /// Whether a remaining parent changes together with a removed child.
-    pub(super) fn removes_both(&self, r: &'m Relationship, decision: &Decision) -> bool {
-        let goes = |write: &DesignWrite| {
-            write.deletes.contains(&r.child) && !write.deletes.contains(&r.parent)
-        };
-        decision.needs_transaction && (r.invariant.is_some() || self.atomic(r).any(goes))
-    }
-
-    /// Returns the name of the parameter for the change of one end.
-    pub(super) fn update_of(entity: &str, taken: &[String]) -> String {
-        let name = js::parameter(&format!("{entity} update"));
-        if taken.contains(&name) { format!("{name}_") } else { name }
-    }
-
-    /// Returns a function that changes a child and its parent in one transaction. `read` is code
-    /// that finds the removed child, because only the transaction knows what the parent loses with
-    /// it.
+    /// Returns a function that changes a child and its parent in one transaction. `read` finds the
+    /// removed child, because only the transaction knows what the parent loses with it. The update
+    /// is optional if the parent keeps a summary, which the function changes anyway.
     pub(super) fn with_parent(
         &self,
         r: &'m Relationship,
         job: &Job,
-        (parent, parent_id): (&CollectionPlan, &str),
-        (keeps, read): (bool, Option<&str>),
+        parent: &CollectionPlan,
+        keeps: bool,
+        read: Option<Statement>,
     ) -> Job {
-        let mut parameters = job.parameters.clone();
-        let name = Self::update_of(&r.parent, &parameters);
-        let is_set = |write: &DesignWrite| write.sets.iter().any(|(e, _)| *e == r.parent);
-        // A declared write that sets parent fields makes the update mandatory.
-        let optional = keeps && !self.atomic(r).any(is_set);
-        parameters.push(format!("{name}{}", if optional { " = null" } else { "" }));
-        let mut inner = Vec::new();
-        if let Some(read) = read {
-            let may_lack = if optional { format!("{name} != null && ") } else { String::new() };
-            let why = format!(
-                "{name} is a function of (gone), because the transaction reads the old value"
-            );
-            inner.push(Step::Code(format!(
-                "if ({may_lack}typeof {name} !== \"function\") throw new Error({});",
-                quote(&why)
-            )));
-            inner.push(Step::Code(format!("const gone = {read};")));
+        let parameters: Vec<&str> = job.parameters.iter().map(String::as_str).collect();
+        let name = update_of(&r.parent, &parameters);
+        let (mut change, mut said) = (name.clone(), format!("`{name}`"));
+        if read.is_some() {
+            change = format!("{name}(gone)");
+            said = format!("the update that the function `{name}` returns for (gone)");
         }
-        inner.extend([
-            Step::Code(format!("const result = {}(db, {});", job.name, job.parameters.join(", "))),
-            Step::Code("if (result === false) return false;".to_owned()),
-        ]);
-        let mut does = match read {
-            None => format!(
-                "Runs `{}`, and `{name}` on its `{}`, in one transaction: both are written, or \
-                 neither.",
-                job.name, r.parent
-            ),
-            Some(_) => format!(
-                "Runs `{}`, and the update that `{name}` returns for (gone) on its `{}`, in one \
-                 transaction: both are written, or neither. If the transaction is retried, \
-                 `{name}` is called again.",
-                job.name, r.parent
-            ),
-        };
-        if optional {
-            inner.push(Step::Code(format!("if ({name} == null) return result;")));
-            does.push_str(&format!(
-                " The function always writes what the `{}` stores about its `{}`; without an \
-                 update, it changes nothing else.",
-                r.parent,
-                r.role()
-            ));
+        let own = job.parameters.join(", ");
+        let inner = [
+            read.map(|read| Step::Let("gone", read)),
+            Some(Step::code(format!("const result = {}(db, {own});", job.name))),
+            Some(Step::return_if("result === false", "false")),
+            keeps.then(|| Step::return_if(format!("{name} == null"), "result")),
+            Some(Step::Let("done", update(parent, &job.parameters[0], given(change)))),
+            Some(Step::unless_matched(&r.parent)),
+            Some(Step::code("return result;")),
+        ];
+        let mut does = format!(
+            "Runs `{}`, and {said} on its `{}`, in one transaction: both are written, or \
+             neither. If the transaction is retried, everything is called again.",
+            job.name, r.parent
+        );
+        if keeps {
+            does.push_str(" Without an update, it changes only what the parent stores anyway.");
         }
-        let made = if read.is_some() { format!("{name}(gone)") } else { name };
-        inner.push(Step::Let("done", update(parent, parent_id, given(made))));
-        inner.push(unless_matched(&r.parent));
-        inner.push(Step::Code("return result;".to_owned()));
         if let Some(invariant) = &r.invariant {
             does.push_str(&format!(" The update must preserve: {invariant}."));
         }
         does.push_str(" Needs a replica set or a sharded cluster.");
-        Job {
-            name: format!("{}InTransaction", job.name),
-            parameters,
-            does,
-            clauses: vec!["CK-10"],
-            steps: vec![
-                Step::Code("return inTransaction(db, (db) => {".to_owned()),
-                Step::Inside(inner),
-                Step::Code("});".to_owned()),
-            ],
-        }
+        let inner = inner.into_iter().flatten().collect();
+        let run = Step::Block("return inTransaction(db, (db) => {".to_owned(), inner, "});");
+        let last = if keeps { format!("{name} = null") } else { name };
+        let parameters: Vec<&str> = parameters.into_iter().chain([last.as_str()]).collect();
+        Job::new(&format!("{}InTransaction", job.name), &parameters, does, [run]).by(&["CK-10"])
     }
 
     /// Returns a field of the parent that a check changes: one that a declared write sets, or any
@@ -167,36 +213,15 @@ impl<'m> Plans<'m> {
         set.next().or_else(|| parent.fields.iter().find(is_fit))
     }
 
-    /// Returns lines of a check: both documents are written, and an error in one undoes both.
-    /// `call` writes a call with a change of the parent. `bad` writes a call with an invalid child
-    /// and gives its error code. `count` counts the children.
+    /// Returns lines of a check: both are written, and an error in one undoes both.
     pub(super) fn both_check(
         &self,
         r: &'m Relationship,
         parent: &'m CollectionPlan,
-        call: impl Fn(&str) -> String,
-        checked: (Option<Bad<'_>>, &str, i32),
-    ) -> Vec<String> {
-        let lines = self.both_lines(r, parent, "a transaction", call, checked);
-        if lines.is_empty() {
-            return lines;
-        }
-        let mut all = vec!["if (transactions) {".to_owned()];
-        all.extend(lines.iter().flat_map(|line| line.lines()).map(|line| format!("  {line}")));
-        all.push("}".to_owned());
-        all
-    }
-
-    /// Returns the same lines for any mechanism that changes both.
-    pub(super) fn both_lines(
-        &self,
-        r: &'m Relationship,
-        parent: &'m CollectionPlan,
-        does: &str,
-        call: impl Fn(&str) -> String,
-        (bad, count, by): (Option<Bad<'_>>, &str, i32),
-    ) -> Vec<String> {
-        let Some(field) = self.checked_field(r, parent) else { return Vec::new() };
+        one: &BothCall<'_>,
+    ) -> Check {
+        let mut check = Check::default();
+        let Some(field) = self.checked_field(r, parent) else { return check };
         let read = at(&root_in(&parent.name), &field.name);
         let value = match (field.kind, field.values.as_slice()) {
             (_, [_, ..]) => {
@@ -204,45 +229,45 @@ impl<'m> Plans<'m> {
                 format!("[{}].find((one) => one !== {read})", all.join(", "))
             }
             (BsonType::Bool, _) => format!("!{read}"),
-            // An integer that no other document of the check has.
-            (BsonType::Int | BsonType::Long, _) => "1000000 + unique()".to_owned(),
-            (BsonType::Double, _) => "1000000.5 + unique()".to_owned(),
-            (BsonType::Decimal, _) => "NumberDecimal(`${1000000 + unique()}.25`)".to_owned(),
             _ => vary(field, true, day(self.layout.model)),
         };
-        let set = |value: &str| setting(&field.name, value);
-        let what = match by {
-            0 => "sets it",
-            1.. => "adds one",
-            _ => "takes one away",
+        let call = |value: &str| {
+            (one.call)(&js::object(&doc! { "$set": { &field.name: given(value) } }, 0))
         };
-        let mut lines = vec![
-            format!("const was = {count};"),
-            format!("const had = plain({{ is: {read} }});"),
-            format!(
-                "refused(\"a change of the parent that is refused\", 121, () => {});",
-                call(&set("MinKey()"))
-            ),
-            format!("expect(\"undoes both: the child (CK-10)\", {count}, was);"),
-            format!("expect(\"and the parent (CK-10)\", plain({{ is: {read} }}), had);"),
-            format!("const put = {value};"),
-            format!("{};", call(&set("put"))),
-            format!("expect(\"{does} {what} (CK-10)\", {count}, was + {by});"),
-            format!("expect(\"and changes the parent (CK-10)\", plain({read}), plain(put));"),
-        ];
-        if let Some((code, bad)) = bad {
-            lines.push(format!("const kept = {count};"));
-            let bad = bad(&set(&value));
-            lines.push(format!("refused(\"a child that is refused\", {code}, () => {bad});"));
-            lines
-                .push(format!("expect(\"changes no parent (CK-10)\", plain({read}), plain(put));"));
-            lines.push(format!("expect(\"and adds no child (CK-10)\", {count}, kept);"));
-        }
-        lines
+        let BothCall { with, count, by, .. } = one;
+        check.set("was", count);
+        check.set("had", format!("plain({{ is: {read} }})"));
+        check.refused("a change of the parent that is refused", 121, call("MinKey()"));
+        check.expect("undoes both: the child (CK-10)", count, "was");
+        check.expect("and the parent (CK-10)", format!("plain({{ is: {read} }})"), "had");
+        check.set("put", value);
+        check.run(format!("{};", call("put")));
+        check.expect(&format!("{with} changes the child (CK-10)"), count, format!("was + {by}"));
+        check.expect("and the parent (CK-10)", format!("plain({read})"), "plain(put)");
+        check
     }
 }
 
-/// Returns an update that sets a field, for a check.
-fn setting(path: &str, value: &str) -> String {
-    js::object(&doc! { "$set": { path: given(value) } }, 0)
+/// Whether a write sets fields of the parent.
+fn sets_parent(write: &DesignWrite, r: &Relationship) -> bool {
+    write.sets.iter().any(|(entity, _)| *entity == r.parent)
+}
+
+/// Returns the name of the parameter for the change of one end.
+fn update_of(entity: &str, taken: &[&str]) -> String {
+    let name = js::parameter(&format!("{entity} update"));
+    if taken.contains(&name.as_str()) { format!("{name}_") } else { name }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn dp_3_operators_of_both_are_joined() {
+        let (name, words) = (Some("more".to_owned()), String::new());
+        let also = ParentUpdate { name, is_required: true, words };
+        let text = js::value(&also.joined(doc! { "$push": { "items": 1 } }), 0);
+        assert_eq!(text, "{ ...more, $push: { ...more.$push, items: 1 } }");
+    }
 }

@@ -1,15 +1,15 @@
 //! The tree pattern: each document stores the id of its parent and the ids of all its ancestors.
 
-use bson::{Bson, doc};
+use bson::{Bson, Document, doc};
 use docward_model::Relationship;
-use docward_model::shell::quote;
 
 use crate::declared::field_plan::TREE_DEPTH;
+use crate::emit::expectations::{Check, stored};
 use crate::emit::js::{self, SPREAD, given, member_of};
 use crate::emit::statement::{Job, Method, Script, Statement, Step};
 
 use super::extended::Other;
-use super::plans::{Plans, factory, missing};
+use super::plans::{Plans, by_id, factory};
 
 impl<'m> Plans<'m> {
     pub(super) fn tree(&self, relationship: &'m Relationship) -> Option<Script> {
@@ -22,148 +22,85 @@ impl<'m> Plans<'m> {
         let name = |verb: &str| js::function(&[verb, &entity.name]);
         let (add, below, children, shift) =
             (name("add"), name("list below"), name("list children of"), name("move"));
-        let ancestors = doc! { "ancestors": 1 };
         let find = |id: &str| {
-            let filter = doc! { "_id": given(id) };
-            Statement::new(nodes, Method::FindOne, [filter.into(), ancestors.clone().into()])
+            let arguments = [by_id(id).into(), doc! { "ancestors": 1 }.into()];
+            Statement::new(nodes, Method::FindOne, arguments)
         };
-        let below_it = js::object(
-            &doc! { SPREAD: given(&node), &held: given(above), "ancestors": given(format!("[...found.ancestors, {above}]")) },
-            2,
-        );
+        let path = given(format!("[...found.ancestors, {above}]"));
+        let placed = doc! { SPREAD: given(&node), &held: given(above), "ancestors": path };
         let others = self.others(&entity.name, relationship);
         let mut inserted = doc! { SPREAD: given("placed"), "_id": given("_id") };
         others.iter().for_each(|other| other.put(&node, &mut inserted));
-        let added = Job {
-            name: add.clone(),
-            parameters: vec![above.to_owned(), node.clone()],
-            does: format!(
-                "Adds one of `{}` below another one, or at the top if that is null.",
-                entity.name
-            ) + &others.iter().map(Other::words).collect::<String>(),
-            clauses: vec!["PT-ref.1"],
-            steps: [
-                Step::Code(format!("const _id = {node}._id ?? new ObjectId();")),
-                Step::Code(format!("let placed = {{ ...{node}, ancestors: [] }};")),
-                Step::Code(format!("if ({above} !== null) {{")),
-                Step::Code(format!("  const found = {};", find(above).shell(2))),
-                Step::Code(format!(
-                    "  if (found === null) throw new Error({});",
-                    quote(&format!("there is no such {}", entity.name))
-                )),
-                Step::Code(format!("  placed = {below_it};\n}}")),
-            ]
-            .into_iter()
-            .chain(others.iter().flat_map(|other| other.fetch(&node)))
-            .chain([Step::Run(Statement::insert(nodes, inserted))])
-            .chain(others.iter().filter_map(|other| other.arrival(&node, "_id")))
-            .chain([Step::Code("return _id;".to_owned())])
-            .collect(),
-        };
-        let reading = |name: &str, does: &str, filter| Job {
-            name: name.to_owned(),
-            parameters: vec![id.to_owned()],
-            does: does.to_owned(),
-            clauses: vec!["PT-ref.1"],
-            steps: vec![Step::Return(Statement::find(nodes, filter))],
-        };
-        // The move replaces the ancestors of the moved document. The path from there down to each
-        // descendant stays the same.
-        let from = doc! { "$indexOfArray": ["$ancestors", { "$literal": given(id) }] };
-        let rest =
-            doc! { "$slice": ["$ancestors", from, { "$max": [1, { "$size": "$ancestors" }] }] };
-        let path = doc! { "$concatArrays": [{ "$literal": given("above") }, rest] };
-        let pipeline: Vec<Bson> = vec![doc! { "$set": { "ancestors": path } }.into()];
-        let top = js::object(&doc! { "$set": { "ancestors": [] }, "$unset": { &held: "" } }, 0);
-        let put =
-            js::object(&doc! { "$set": { &held: given(above), "ancestors": given("above") } }, 0);
-        // The depth is checked first, because the validator could otherwise refuse a write halfway.
-        let most = doc! { "$max": { "$size": "$ancestors" } };
-        let deepest: Vec<Bson> = vec![
-            doc! { "$match": { "ancestors": given(id) } }.into(),
-            doc! { "$group": { "_id": Bson::Null, "most": most } }.into(),
+        let under = vec![
+            Step::Let("found", find(above)),
+            Step::missing("found", &entity.name),
+            Step::code(format!("placed = {};", js::object(&placed, 0))),
         ];
-        let moved = Job {
-            name: shift.clone(),
-            parameters: vec![id.to_owned(), above.to_owned()],
-            does: "Moves one with everything below it, or to the top if the other is null. It \
-             makes two writes: run it in a transaction if other clients move nodes at the same \
-             time."
-                .to_owned(),
-            clauses: vec!["PT-ref.1"],
-            steps: vec![
-                Step::Code(format!(
-                    "const found = {above} === null ? {{ ancestors: [] }} : {};",
-                    find(above).shell(0)
-                )),
-                missing("found", &entity.name),
-                Step::Let("own", find(id)),
-                missing("own", &entity.name),
-                Step::Code(format!(
-                    "const above = {above} === null ? [] : [...found.ancestors, {above}];"
-                )),
-                Step::Let("deepest", Statement::new(nodes, Method::Aggregate, [deepest.into()])),
-                Step::Code(format!(
-                    "const levels = (deepest[0]?.most ?? own.ancestors.length) - own.ancestors.length;\nif (above.length + levels > {}) throw new Error(\"it would be too deep\");",
-                    TREE_DEPTH.max
-                )),
-                Step::Code(format!(
-                    "if (above.some((one) => String(one) === String({id}))) throw new Error(\"it would be below itself\");"
-                )),
-                Step::Run(Statement::update(
-                    nodes,
-                    doc! { "_id": given(id) },
-                    given(format!("{above} === null ? {top} : {put}")),
-                )),
-                Step::Run(Statement::new(
-                    nodes,
-                    Method::UpdateMany,
-                    [doc! { "ancestors": given(id) }.into(), pipeline.into()],
-                )),
-            ],
+        let mut steps = vec![
+            Step::code(format!("const _id = {node}._id ?? new ObjectId();")),
+            Step::code(format!("let placed = {{ ...{node}, ancestors: [] }};")),
+            Step::Block(format!("if ({above} !== null) {{"), under, "}"),
+        ];
+        steps.extend(others.iter().flat_map(|other| other.fetch(&node)));
+        steps.push(Step::Run(Statement::insert(nodes, inserted)));
+        steps.extend(others.iter().filter_map(|other| other.arrival(&node, "_id")));
+        steps.push(Step::code("return _id;"));
+        let mut does = format!(
+            "Adds one of `{}` below another one, or at the top if that is null.",
+            entity.name
+        );
+        does.extend(others.iter().map(Other::words));
+        let reading = |name: &str, does: &str, filter: Document| {
+            Job::new(name, &[id], does, [Step::Return(Statement::find(nodes, filter))])
+                .by(&["PT-ref.1"])
         };
+        let all = "Finds everything below one, at any depth, with one query.";
+        let jobs = vec![
+            Job::new(&add, &[above, &node], does, steps).by(&["PT-ref.1"]),
+            reading(&below, all, doc! { "ancestors": given(id) }),
+            reading(&children, "Finds the direct children.", doc! { &held: given(id) }),
+            moving(&shift, nodes, &entity.name, &held),
+        ];
         let mut sample = self.sample(entity, &place.fields, &[]);
         sample.remove(&held);
         sample.remove("ancestors");
-        let collection = quote(nodes);
-        let mut check: Vec<String> =
-            others.iter().flat_map(|other| other.prepare(self, &mut sample)).collect();
-        check.extend([
-            format!("const one = {};", factory(&sample)),
-            format!("const top = {add}(at, null, one(0));"),
-            format!("const middle = {add}(at, top, one(1));"),
-            format!("const leaf = {add}(at, middle, one(2));"),
-            format!("const other = {add}(at, null, one(3));"),
-            format!("expect(\"all below\", {below}(at, top).length, 2);"),
-            format!("expect(\"one step down\", {children}(at, top).length, 1);"),
-            format!(
-                "const way = () => at.getCollection({collection}).findOne({{ _id: leaf }}).ancestors.map(String);"
-            ),
-            "expect(\"the way down, from the top\", way(), [top, middle].map(String));".to_owned(),
-            format!("{shift}(at, middle, other);"),
-            "expect(\"the way moves along\", way(), [other, middle].map(String));".to_owned(),
-            format!("expect(\"nothing is left below\", {below}(at, top).length, 0);"),
-            format!("refused(\"nothing is below itself\", null, () => {shift}(at, other, leaf));"),
-            format!("refused(\"what is not there is not moved\", null, () => {shift}(at, new ObjectId(), null));"),
-            format!(
-                "at.getCollection({collection}).updateOne({{ _id: top }}, {{ $set: {{ ancestors: Array.from({{ length: {} }}, () => new ObjectId()) }} }});",
-                TREE_DEPTH.max - 1
-            ),
-            format!("refused(\"nothing gets too deep\", null, () => {shift}(at, middle, top));"),
-            "expect(\"and all stays where it was\", way(), [other, middle].map(String));".to_owned(),
-            format!("{shift}(at, middle, null);"),
-            "expect(\"to the top\", way(), [middle].map(String));".to_owned(),
-            format!(
-                "expect(\"with nothing above\", {} === undefined, true);",
-                member_of(
-                    &format!("at.getCollection({collection}).findOne({{ _id: middle }})"),
-                    &held
-                )
-            ),
-        ]);
-        check
-            .push(format!("const made = at.getCollection({collection}).findOne({{ _id: leaf }});"));
-        check.extend(others.iter().flat_map(|other| other.followed("made", "4")));
+        let mut check = Check::default();
+        for other in &others {
+            other.prepare(&mut sample, &mut check);
+        }
+        check.set("one", factory(&sample));
+        for (name, above, number) in
+            [("top", "null", 0), ("middle", "top", 1), ("leaf", "middle", 2), ("other", "null", 3)]
+        {
+            check.set(name, format!("{add}(at, {above}, one({number}))"));
+        }
+        let nodes = stored(nodes);
+        let moved = |node: &str, above: &str| format!("{shift}(at, {node}, {above})");
+        let length = |list: &str| format!("{list}(at, top).length");
+        let path = |nodes: &str| format!("[{nodes}].map(String)");
+        check.set("way", format!("() => {nodes}.findOne({{ _id: leaf }}).ancestors.map(String)"));
+        check.expect("all below", length(&below), 2);
+        check.expect("one step down", length(&children), 1);
+        check.expect("the way down, from the top", "way()", path("top, middle"));
+        check.run(moved("middle", "other") + ";");
+        check.expect("the way moves along", "way()", path("other, middle"));
+        check.expect("nothing is left below", length(&below), 0);
+        check.fails("nothing is below itself", moved("other", "leaf"));
+        check.fails("what is not there is not moved", moved("new ObjectId()", "null"));
+        check.run(format!(
+            "{nodes}.updateOne({{ _id: top }}, {{ $set: {{ ancestors: Array.from({{ length: {} }}, () => new ObjectId()) }} }});",
+            TREE_DEPTH.max - 1
+        ));
+        check.fails("nothing gets too deep", moved("middle", "top"));
+        check.expect("and all stays where it was", "way()", path("other, middle"));
+        check.run(moved("middle", "null") + ";");
+        check.expect("to the top", "way()", path("middle"));
+        let above = member_of(&format!("{nodes}.findOne({{ _id: middle }})"), &held);
+        check.expect("with nothing above", format!("{above} === undefined"), true);
+        check.set("made", format!("{nodes}.findOne({{ _id: leaf }})"));
+        for other in &others {
+            other.followed(&mut check, "made", 4);
+        }
         Some(Script {
             about: relationship.name.clone(),
             pattern: "tree",
@@ -172,17 +109,58 @@ impl<'m> Plans<'m> {
                  below one.",
                 relationship.name
             ),
-            jobs: vec![
-                added,
-                reading(
-                    &below,
-                    "Finds everything below one, at any depth, with one query.",
-                    doc! { "ancestors": given(id) },
-                ),
-                reading(&children, "Finds the direct children.", doc! { &held: given(id) }),
-                moved,
-            ],
+            jobs,
             check,
         })
     }
+}
+
+/// Returns the function that moves `nodeId` below `aboveId`. It replaces the ancestors of the moved
+/// document. The path from there down to each descendant stays the same.
+fn moving(name: &str, nodes: &str, entity: &str, held: &str) -> Job {
+    let ancestors = |id: &str| {
+        let arguments = [by_id(id).into(), doc! { "ancestors": 1 }.into()];
+        Statement::new(nodes, Method::FindOne, arguments)
+    };
+    let from = doc! { "$indexOfArray": ["$ancestors", { "$literal": given("nodeId") }] };
+    let rest = doc! { "$slice": ["$ancestors", from, { "$max": [1, { "$size": "$ancestors" }] }] };
+    let path = doc! { "$concatArrays": [{ "$literal": given("above") }, rest] };
+    let pipeline: Vec<Bson> = vec![doc! { "$set": { "ancestors": path } }.into()];
+    let top = js::object(&doc! { "$set": { "ancestors": [] }, "$unset": { held: "" } }, 0);
+    let put = doc! { "$set": { held: given("aboveId"), "ancestors": given("above") } };
+    let put = given(format!("aboveId === null ? {top} : {}", js::object(&put, 0)));
+    // The depth is checked first, because the validator could otherwise refuse a write halfway.
+    let most = doc! { "$max": { "$size": "$ancestors" } };
+    let deepest: Vec<Bson> = vec![
+        doc! { "$match": { "ancestors": given("nodeId") } }.into(),
+        doc! { "$group": { "_id": Bson::Null, "most": most } }.into(),
+    ];
+    let below = [doc! { "ancestors": given("nodeId") }.into(), pipeline.into()];
+    let steps = [
+        Step::code(format!(
+            "const found = aboveId === null ? {{ ancestors: [] }} : {};",
+            ancestors("aboveId").shell(0)
+        )),
+        Step::missing("found", entity),
+        Step::Let("own", ancestors("nodeId")),
+        Step::missing("own", entity),
+        Step::code("const above = aboveId === null ? [] : [...found.ancestors, aboveId];"),
+        Step::Let("deepest", Statement::new(nodes, Method::Aggregate, [deepest.into()])),
+        Step::code(
+            "const levels = (deepest[0]?.most ?? own.ancestors.length) - own.ancestors.length;",
+        ),
+        Step::fail_if(
+            format!("above.length + levels > {}", TREE_DEPTH.max),
+            "it would be too deep",
+        ),
+        Step::fail_if(
+            "above.some((one) => String(one) === String(nodeId))",
+            "it would be below itself",
+        ),
+        Step::Run(Statement::update(nodes, by_id("nodeId"), put)),
+        Step::Run(Statement::new(nodes, Method::UpdateMany, below)),
+    ];
+    let does = "Moves one with everything below it, or to the top if the other is null. It makes \
+                two writes: run it in a transaction if other clients move nodes at the same time.";
+    Job::new(name, &["nodeId", "aboveId"], does, steps).by(&["PT-ref.1"])
 }

@@ -148,11 +148,7 @@ pub(crate) fn sorted_behind_ids<'m>(layout: &Layout<'m>) -> Vec<&'m DesignRead> 
             _ => continue,
         };
         let (parents, children) = (r.parents_spread.p99, decision.facts.children.p99);
-        let copied = decision.patterns.iter().find_map(|pattern| match pattern {
-            Pattern::ExtendedReference { fields, in_parent: true, .. } => Some(fields.as_slice()),
-            _ => None,
-        });
-        let copied = copied.unwrap_or_default();
+        let copied = decision.copied(true).unwrap_or_default();
         let reads = layout.model.reads.iter().filter(|read| read_direction::is_picked(read));
         found.extend(reads.filter(|read| {
             let asks = |name: &str| read.filter.iter().any(|(field, _)| field == name);
