@@ -2,7 +2,7 @@
 
 use std::{
     collections::BTreeSet,
-    env, fs,
+    fs,
     io::{BufRead, IsTerminal, Write as _},
     path::{Component, Path, PathBuf},
 };
@@ -23,8 +23,8 @@ use docward_rules::facts::{
 use crate::{
     interrupt::Interrupt,
     progress::Bar,
-    terminal::quoted,
-    terminal::{CLEAN, PROBLEMS, complain, put},
+    reading, run,
+    terminal::{CLEAN, PROBLEMS, complain, put, quoted},
 };
 
 pub(crate) const EXAMPLES: &str = "\
@@ -98,7 +98,7 @@ pub(crate) fn init(args: &InitArgs) -> anyhow::Result<u8> {
         );
     }
     let (sources, named_nothing) = match args.sources.as_slice() {
-        [] => (at_hand(), true),
+        [] => (at_hand()?, true),
         named => (named.to_vec(), false),
     };
     let (data, code): (Vec<String>, Vec<String>) =
@@ -136,11 +136,16 @@ pub(crate) fn init(args: &InitArgs) -> anyhow::Result<u8> {
         let names = names.filter_map(|field| field.path.rsplit('.').next());
         styles(names.map(|name| name.trim_end_matches("[]")), &mut found);
     }
-    for problem in &problems {
-        complain(&docward_uri::redact(&format!("note: {}: {}", problem.source, problem.message)));
-    }
     // Sources that the user names must be readable, unlike those that were found here.
-    if !args.sources.is_empty() && found.collections == 0 && found.camel + found.snake == 0 {
+    let is_nothing =
+        !args.sources.is_empty() && found.collections == 0 && found.camel + found.snake == 0;
+    if is_nothing && !problems.is_empty() {
+        return Ok(run::refuse(&problems));
+    }
+    for problem in &problems {
+        complain(&format!("note: {}: {}", problem.source, problem.message));
+    }
+    if is_nothing {
         let named = docward_uri::redact(&args.sources.join(" "));
         complain(&format!("error: {named}: found no data and no code; check the paths"));
         return Ok(PROBLEMS);
@@ -187,13 +192,12 @@ fn whole_path(source: String) -> String {
 }
 
 /// Returns data and code in the working directory, and the deployment in the environment variable.
-fn at_hand() -> Vec<String> {
-    let mut sources: Vec<String> =
-        env::var("MONGODB_URI").ok().filter(|uri| !uri.trim().is_empty()).into_iter().collect();
+fn at_hand() -> anyhow::Result<Vec<String>> {
+    let mut sources: Vec<String> = reading::from_environment()?.into_iter().collect();
     let dumps = DUMPS.iter().filter(|name| holds_dump(Path::new(name), DUMP_DEPTH));
     sources.extend(dumps.map(|name| (*name).to_owned()));
     sources.push(".".to_owned());
-    sources
+    Ok(sources)
 }
 
 /// Whether a source has documents and not code.
