@@ -578,7 +578,9 @@ fn fetch(
     cursor: impl Future<Output = Result<RawBatchCursor, Error>> + Send + 'static,
     sender: mpsc::Sender<Result<RawBatch, Box<Error>>>,
 ) {
+    let load = deployment.session.load();
     deployment.session.spawn(async move {
+        let opened = Instant::now();
         let mut cursor = match cursor.await {
             Ok(cursor) => cursor,
             Err(error) => {
@@ -586,11 +588,13 @@ fn fetch(
                 return;
             }
         };
+        // The first batch arrives with the cursor.
+        tokio::time::sleep(load.pause(opened.elapsed())).await;
         let mut patience = Patience::default();
         loop {
             let asked = Instant::now();
             let Some(batch) = cursor.next().await else { return };
-            let pause = patience.pause(asked.elapsed());
+            let pause = patience.pause(asked.elapsed()).max(load.pause(asked.elapsed()));
             if sender.send(batch.map_err(Box::new)).await.is_err() {
                 return;
             }
