@@ -45,12 +45,12 @@ PATIENCE = 120
 
 
 class Set:
-    """Three members and two guards. Each can be killed, frozen and restarted. With `has_users`, the members ask for a
-    login, and there is no guard."""
+    """Three members and some guards. Each can be killed, frozen and restarted. With `has_users`, the members ask for a
+    login."""
 
-    def __init__(self, folder, has_users=False):
+    def __init__(self, folder, guards=2, has_users=False):
         self.folder = folder
-        self.ports = guard_suite.free_ports(3 if has_users else 5)
+        self.ports = guard_suite.free_ports(3 + guards)
         self.members, self.guards = self.ports[:3], self.ports[3:]
         self.key_file = os.path.join(folder, "key") if has_users else None
         self.login = {}
@@ -98,8 +98,8 @@ class Set:
 
     def client(self, port, **more):
         import pymongo
-        return pymongo.MongoClient("127.0.0.1", port, directConnection=True, serverSelectionTimeoutMS=5000,
-                                   **self.login, **more)
+        more = {"serverSelectionTimeoutMS": 5000, **self.login, **more}
+        return pymongo.MongoClient("127.0.0.1", port, directConnection=True, **more)
 
     def initiate(self):
         members = [{"_id": at, "host": f"127.0.0.1:{port}"} for at, port in enumerate(self.members)]
@@ -330,7 +330,7 @@ def run_writers(arguments, names, folder):
 
 
 def run_transactions(arguments, folder):
-    servers = Set(folder, has_users=True)
+    servers = Set(folder, guards=0, has_users=True)
     try:
         faces = [arguments.face] if arguments.face else guard_transactions.FACES
         logins = [arguments.auth] if arguments.auth else guard_transactions.LOGINS

@@ -22,6 +22,7 @@ use tree_sitter::Node;
 use crate::{
     Imported, Model, Place,
     draft::{Draft, join},
+    escapes::unescaped,
     shape::{Rest, Shape},
 };
 
@@ -92,9 +93,9 @@ struct Attribute<'t> {
 
 impl<'t> Attribute<'t> {
     /// Returns the first string literal among the arguments.
-    fn literal(&self) -> Option<&'t str> {
+    fn literal(&self) -> Option<String> {
         let (_, rest) = self.text.split_once('"')?;
-        rest.split_once('"').map(|(text, _)| text)
+        rest.split_once('"').map(|(text, _)| unescaped(text, false))
     }
 }
 
@@ -314,8 +315,9 @@ impl<'t> Reader<'t> {
         shape.title = Some(class.name.to_owned());
         let attribute = class.attributes.iter().find(|a| a.name.ends_with("Collection"));
         let named = attribute.and_then(Attribute::literal);
-        let named = named.or_else(|| self.collections.get(class.name).copied());
-        let collection = named.filter(|name| !name.is_empty()).map(str::to_owned);
+        let named =
+            named.or_else(|| self.collections.get(class.name).map(|name| (*name).to_owned()));
+        let collection = named.filter(|name| !name.is_empty());
         draft.finish(class.name, collection, class.place, shape)
     }
 
@@ -366,7 +368,7 @@ impl<'t> Reader<'t> {
         let element = attribute("BsonElement").and_then(Attribute::literal);
         let is_id = attribute("BsonId").is_some()
             || element.is_none() && matches!(field.name, "Id" | "id" | "_id");
-        let name = if is_id { "_id" } else { element.unwrap_or(field.name) };
+        let name = if is_id { "_id" } else { element.as_deref().unwrap_or(field.name) };
         if !draft.can_name(path, name, field.place) {
             return;
         }

@@ -23,6 +23,7 @@
 mod csharp;
 mod declared_models;
 mod draft;
+mod escapes;
 mod go;
 mod json_schema;
 mod kind;

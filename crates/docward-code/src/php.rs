@@ -13,6 +13,7 @@ use tree_sitter::Node;
 use crate::{
     Imported, Model, Place,
     draft::{Draft, join},
+    escapes::unescaped,
     mongoose,
     shape::Shape,
 };
@@ -317,8 +318,9 @@ impl<'t> Reader<'t> {
             return;
         };
         let is_id = mark.name == "Id";
-        let given = mark.argument("name").unwrap_or(field.name);
-        let name = if is_id { "_id" } else { given };
+        // Only double quotes have escapes, but nobody names a field with a backslash.
+        let given = mark.argument("name").map(|name| unescaped(name, true));
+        let name = if is_id { "_id" } else { given.as_deref().unwrap_or(field.name) };
         if mark.is_true("notSaved") {
             draft.noted(&join(path, name), quoted(mark.text), "not stored", field.place);
             return;

@@ -249,6 +249,20 @@ fn a_name_with_a_null_character_is_a_problem_with_a_place() {
             "@Document class A {\n @Unwrapped(prefix = \"b\0\") P p; }\nclass P { int c; }\n",
         ),
         (Kind::CSharp, "class A {\n [BsonElement(\"b\0c\")] public string X { get; set; } }\n"),
+        // Escapes, in each language's own notation.
+        (Kind::Mongoose, "model('A', new Schema({\n 'b\\x00c': String }))"),
+        (Kind::Pydantic, "class A(BaseModel):\n    x: str = Field(alias='b\\x00c')\n"),
+        (Kind::Go, "type A struct {\n X string `bson:\"b\\x00c\"`\n}\n"),
+        (Kind::Spring, "@Document class A {\n @Field(\"b\\0c\") String x; }\n"),
+        (Kind::Spring, "@Document class A {\n @Field(\"b\\u0000c\") String x; }\n"),
+        (
+            Kind::CSharp,
+            "class A {\n [BsonElement(\"b\\u0000c\")] public string X { get; set; } }\n",
+        ),
+        (
+            Kind::Php,
+            "<?php use Doctrine\\ODM\\MongoDB\\Mapping\\Annotations as ODM; #[ODM\\Document] class A {\n #[ODM\\Field(name: \"b\\x00c\", type: 'string')] private $n; }\n",
+        ),
         (
             Kind::Php,
             "<?php use MongoDB\\Laravel\\Eloquent\\Model; class A extends Model { protected $casts = [\n 'b\0c' => 'int']; }\n",

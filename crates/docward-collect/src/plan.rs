@@ -29,6 +29,9 @@ use crate::{
 /// The maximum depth of directories.
 const MAX_DEPTH: usize = 32;
 
+/// The maximum number of loose files. Each is a collection and takes memory of its own.
+const MAX_LOOSE: usize = 10_000;
+
 /// The origin of bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Origin {
@@ -191,7 +194,22 @@ pub(crate) fn arrange(mut found: Vec<Found>, root: &Root, troubles: &mut Trouble
         });
         item_directories.push(directory);
     }
-    without_twins(items, &item_directories, troubles)
+    let mut items = without_twins(items, &item_directories, troubles);
+    leave_out_too_many(&mut items, &root.name, troubles);
+    items
+}
+
+/// Limits the number of loose files.
+fn leave_out_too_many(items: &mut Vec<Item>, root: &str, troubles: &mut Troubles) {
+    let is_loose = |item: &Item| item.what == What::Documents && !item.place.real;
+    let all = items.iter().filter(|item| is_loose(item)).count();
+    let Some(left @ 1..) = all.checked_sub(MAX_LOOSE) else { return };
+    troubles.add_for(root, &Trouble::TooManyFiles { all, left });
+    let mut loose = 0;
+    items.retain(|item| {
+        loose += usize::from(is_loose(item));
+        !is_loose(item) || loose <= MAX_LOOSE
+    });
 }
 
 /// Removes duplicates of another file for the same collection: `t.bson.gz` next to `t.bson`,
@@ -409,6 +427,16 @@ mod tests {
             format!("{:?} {} {real}", item.what, item.place.namespace)
         };
         items.into_iter().map(line).collect()
+    }
+
+    #[test]
+    fn too_many_loose_files_are_left_out_and_dumps_are_not() {
+        let names: Vec<String> = (0..MAX_LOOSE + 5).map(|n| format!("m{n}.json")).collect();
+        let names: Vec<&str> = names.iter().map(String::as_str).collect();
+        assert_eq!(arranged("backup", &names).len(), MAX_LOOSE);
+        let dumped: Vec<String> = names.iter().map(|n| format!("shop/{n}.bson")).collect();
+        let dumped: Vec<&str> = dumped.iter().map(String::as_str).collect();
+        assert_eq!(arranged("dump", &dumped).len(), names.len());
     }
 
     #[test]

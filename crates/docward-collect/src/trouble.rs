@@ -141,6 +141,18 @@ pub(crate) enum Trouble {
          store (16 MiB); it was left out; split it"
     )]
     TooLarge { at: u64, bytes: usize },
+    #[error(
+        "reading stopped at byte {at}, because no document begins in {} MB, more than any document \
+         takes; what was read before is in the report; check how the file was written",
+        bytes >> 20
+    )]
+    NoMoreDocuments { at: u64, bytes: usize },
+    #[error(
+        "{left} of {all} files were not read: outside a dump, each file is a collection, and Docward \
+         reads at most {} of them at a time; name directories or files",
+        all - left
+    )]
+    TooManyFiles { all: usize, left: usize },
     #[error("the metadata is not valid JSON: {0}; options and indexes of {1} are unknown")]
     Metadata(Box<json::Error>, Namespace),
     #[error("the metadata is not UTF-8 text; options and indexes of {0} are unknown")]

@@ -118,7 +118,12 @@ impl Undo {
         let mut text = serde_json::to_string_pretty(&file)
             .map_err(|error| UndoFault::Form(error.to_string()))?;
         text.push('\n');
-        let mut out = std::fs::OpenOptions::new().write(true).create_new(true).open(path)?;
+        let mut options = std::fs::OpenOptions::new();
+        options.write(true).create_new(true);
+        // Validators may contain values of documents.
+        #[cfg(unix)]
+        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+        let mut out = options.open(path)?;
         out.write_all(text.as_bytes())?;
         // The file must be on disk before the change is made.
         out.sync_all()?;

@@ -1,6 +1,10 @@
 //! Shortens the driver's messages about a deployment that does not respond, and removes the login.
 
-use crate::{parse::parse, secret::user_part};
+use crate::{
+    escape::decoded,
+    parse::parse,
+    secret::{masked_value, user_part},
+};
 
 /// The driver's message about each server if none could be used: its address and the error.
 /// Messages of other kinds stay unchanged.
@@ -71,12 +75,23 @@ pub fn refusal(message: &str, uri: &str) -> String {
     }
 }
 
-/// Removes the user part of the connection string from a text.
+/// Removes the user part and the secret options of the connection string from a text.
 pub fn without_login(text: &str, uri: &str) -> String {
-    let Some(user) = user_part(uri) else { return text.to_owned() };
-    let mut text = text.replace(user, "…");
-    for part in user.split([':', '@', '/', '?']).filter(|part| part.len() > 1) {
-        text = text.replace(part, "…");
+    let mut text = text.to_owned();
+    let mut secrets = Vec::new();
+    if let Some(user) = user_part(uri) {
+        secrets.push(user.to_owned());
+        secrets.extend(user.split([':', '@', '/', '?']).map(str::to_owned));
+    }
+    let options = uri.split_once('?').map_or("", |(_, options)| options);
+    for (key, value) in options.split(['&', ';']).filter_map(|option| option.split_once('=')) {
+        if masked_value(&decoded(key), value) != value {
+            secrets.extend([value.to_owned(), decoded(value)]);
+            secrets.extend(decoded(value).split([':', ',']).map(str::to_owned));
+        }
+    }
+    for secret in secrets.iter().filter(|secret| secret.len() > 1) {
+        text = text.replace(secret.as_str(), "…");
     }
     text
 }

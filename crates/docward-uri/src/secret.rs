@@ -141,11 +141,12 @@ pub fn redact(text: &str) -> String {
 /// Masks everything in an argument that may be a password. Unlike in a sentence nothing ends it:
 /// spaces, quotes and slashes may belong to the password.
 pub fn redact_argument(argument: &str) -> String {
+    let pairs = masked_pairs(argument);
     if argument.contains("://") {
-        return masked(argument);
+        return masked(pairs.as_deref().unwrap_or(argument));
     }
-    if let Some(masked) = masked_pairs(argument) {
-        return masked;
+    if let Some(pairs) = pairs {
+        return pairs;
     }
     match argument.rfind('@').and_then(|at| Some((colon(&argument[..at])?, at))) {
         Some((colon, at)) => format!("{}:{MASK}{}", &argument[..colon], &argument[at..]),
@@ -153,10 +154,12 @@ pub fn redact_argument(argument: &str) -> String {
     }
 }
 
-/// Masks the passwords in `user=app password=…`, the format of other databases.
+/// Masks the passwords in `user=app password=…`, the format of other databases, and in the options of
+/// `mongosh`.
 fn masked_pairs(text: &str) -> Option<String> {
     let lower = text.to_ascii_lowercase();
-    let starts = ["password=", "passwd=", "pwd="].iter().filter_map(|key| {
+    let keys = ["password=", "passwd=", "pwd=", "--password ", "-p "];
+    let starts = keys.iter().filter_map(|key| {
         let at = lower.find(key)?;
         let is_word = !lower[..at].ends_with(|c: char| c.is_ascii_alphanumeric());
         is_word.then_some(at + key.len())
@@ -257,11 +260,14 @@ fn end_of(uri: &str) -> usize {
     let end = uri.find(ends_token);
     let Some(end) = end else { return uri.len() };
     let token = &uri[..end];
+    let line = uri[end..].find('\n').map_or(uri.len(), |at| end + at);
+    // A sentence may go on behind the hosts: `mongodb://db1:27017: no server answered`.
+    let is_sentence = !uri[end..line].contains('@');
+    let token = if is_sentence { token.trim_end_matches([':', ';', ',', '.']) } else { token };
     let authority = token.split_once("://").map_or(token, |(_, rest)| rest);
     if token.contains('@') || are_hosts(authority.split(['/', '?']).next().unwrap_or(authority)) {
-        return end;
+        return token.len();
     }
-    let line = uri[end..].find('\n').map_or(uri.len(), |at| end + at);
     uri[end..line].rfind('@').map_or(line, |at| {
         let host = end + at;
         uri[host..line].find(char::is_whitespace).map_or(line, |blank| host + blank)
@@ -294,11 +300,11 @@ fn masked(uri: &str) -> String {
     out
 }
 
-/// The first colon, including a percent-encoded one: `user%3Apassword` was meant to contain a
-/// password, whatever drivers read.
+/// The first colon, including a percent-encoded and a wide one: `user%3Apassword` was meant to
+/// contain a password, whatever drivers read.
 pub(crate) fn colon(text: &str) -> Option<usize> {
     let encoded = text.to_ascii_lowercase().find("%3a");
-    text.find(':').into_iter().chain(encoded).min()
+    text.find([':', '\u{ff1a}']).into_iter().chain(encoded).min()
 }
 
 /// Masks hosts and path: an invalid port may be a password.
@@ -345,15 +351,34 @@ pub(crate) fn masked_value(key: &str, value: &str) -> String {
     if matches!(kind, None | Some(ValueKind::Secret)) || value.contains('@') {
         return if value.is_empty() { String::new() } else { MASK.to_owned() };
     }
-    let token = "AWS_SESSION_TOKEN";
-    match value.to_ascii_uppercase().find(token) {
-        Some(at) if key.eq_ignore_ascii_case("authMechanismProperties") => {
-            let start = at + token.len();
-            let end = value[start..].find(',').map_or(value.len(), |comma| start + comma);
-            format!("{}:{MASK}{}", &value[..start], &value[end..])
-        }
-        _ => value.to_owned(),
+    if key.eq_ignore_ascii_case("authMechanismProperties") {
+        let properties: Vec<String> = value.split(',').map(masked_property).collect();
+        return properties.join(",");
     }
+    value.to_owned()
+}
+
+/// Properties of login mechanisms that are not secret.
+const PLAIN_PROPERTIES: [&str; 7] = [
+    "ALLOWED_HOSTS",
+    "CANONICALIZE_HOST_NAME",
+    "ENVIRONMENT",
+    "SERVICE_HOST",
+    "SERVICE_NAME",
+    "SERVICE_REALM",
+    "TOKEN_RESOURCE",
+];
+
+/// One property, `NAME:VALUE`, without its value if that is or may be secret.
+fn masked_property(property: &str) -> String {
+    let Some(at) = colon(property) else {
+        return if property.is_empty() { String::new() } else { MASK.to_owned() };
+    };
+    let name = &property[..at];
+    if PLAIN_PROPERTIES.iter().any(|plain| name.eq_ignore_ascii_case(plain)) {
+        return property.to_owned();
+    }
+    format!("{name}:{MASK}")
 }
 
 #[cfg(test)]

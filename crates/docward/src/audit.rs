@@ -150,6 +150,19 @@ pub(crate) fn audit(mut args: AuditArgs, shown: Shown) -> anyhow::Result<u8> {
         evidence.deployment.server_version =
             settings.server_version.or(logged.filter_map(|s| s.server_version).max());
     }
+    // After an interruption, the user knows why there is no result.
+    let mut no_result = Vec::new();
+    if !interrupted {
+        no_result = nothing_to_judge(args, &sources, &evidence, &settings, &problems);
+        let is_filtered = !request.filter.is_empty()
+            && evidence.collections.is_empty()
+            && evidence.workload.is_none();
+        let has_nothing = is_filtered || nothing_was_read(&evidence);
+        if has_nothing && !(problems.is_empty() && no_result.is_empty()) {
+            problems.extend(no_result);
+            return Ok(run::refuse(&problems));
+        }
+    }
     if let Some(path) = &args.save_evidence {
         let (sources, problems) = (sources.clone(), problems.clone());
         let version = env!("CARGO_PKG_VERSION");
@@ -180,16 +193,7 @@ pub(crate) fn audit(mut args: AuditArgs, shown: Shown) -> anyhow::Result<u8> {
             evidence.notes.push(format!("--earlier {}: {why}", earlier_name(args)));
         }
     }
-    // After an interruption, the user knows why there is no result.
-    if !interrupted {
-        problems.extend(nothing_to_judge(args, &sources, &evidence, &settings, &problems));
-        let is_filtered = !request.filter.is_empty()
-            && evidence.collections.is_empty()
-            && evidence.workload.is_none();
-        if (is_filtered || nothing_was_read(&evidence)) && !problems.is_empty() {
-            return Ok(run::refuse(&problems));
-        }
-    }
+    problems.extend(no_result);
     let mut profile_reason = None;
     if run.config.profile.is_none() && house::has_prefixes(&evidence) {
         settings.profile = ProfileName::Vendor;

@@ -8,7 +8,7 @@ use docward_model::{Basis, Change, Compared, Finding, Known, Problem, Report, Se
 
 use crate::{
     args::BaselineArgs,
-    config,
+    config, secrets,
     terminal::{complain, write_whole},
 };
 
@@ -130,8 +130,8 @@ impl Baseline {
             };
             match failed {
                 Some(why) => report.problems.push(Problem {
-                    source: name.clone(),
-                    message: format!("the baseline was not written: {why}"),
+                    source: secrets::in_message(&name),
+                    message: secrets::in_message(&format!("the baseline was not written: {why}")),
                 }),
                 None => {
                     if !quiet {

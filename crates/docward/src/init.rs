@@ -2,7 +2,7 @@
 
 use std::{
     collections::BTreeSet,
-    env, fs,
+    fs,
     io::{BufRead, IsTerminal, Write as _},
     path::{Component, Path, PathBuf},
 };
@@ -24,7 +24,7 @@ use docward_rules::facts::{
 use crate::{
     interrupt::Interrupt,
     progress::Bar,
-    reading,
+    reading, run,
     terminal::{CLEAN, PROBLEMS, complain, put, quoted, tell},
 };
 
@@ -107,7 +107,7 @@ pub(crate) fn init(args: &InitArgs) -> anyhow::Result<u8> {
         );
     }
     let (sources, named_nothing) = match args.sources.as_slice() {
-        [] => (at_hand(), true),
+        [] => (at_hand()?, true),
         named => (named.iter().flat_map(|source| with_dumps(source)).collect(), false),
     };
     let (data, code): (Vec<String>, Vec<String>) =
@@ -152,11 +152,15 @@ pub(crate) fn init(args: &InitArgs) -> anyhow::Result<u8> {
         let names = names.filter_map(|field| field.path.rsplit('.').next());
         styles(names.map(|name| name.trim_end_matches("[]")), &mut found);
     }
+    // Sources that the user names must be readable, unlike those that were found here.
+    let is_nothing = !args.sources.is_empty() && found.collections == 0 && found.files == 0;
+    if is_nothing && !problems.is_empty() {
+        return Ok(run::refuse(&problems));
+    }
     for problem in &problems {
         tell(&format!("note: {}: {}", problem.source, problem.message));
     }
-    // Sources that the user names must be readable, unlike those that were found here.
-    if !args.sources.is_empty() && found.collections == 0 && found.files == 0 {
+    if is_nothing {
         let named = docward_uri::redact(&args.sources.join(" "));
         tell(&format!("error: {named}: found no data and no code; check the paths"));
         return Ok(PROBLEMS);
@@ -203,11 +207,10 @@ fn whole_path(source: String) -> String {
 }
 
 /// Returns data and code in the working directory, and the deployment in the environment variable.
-fn at_hand() -> Vec<String> {
-    let mut sources: Vec<String> =
-        env::var("MONGODB_URI").ok().filter(|uri| !uri.trim().is_empty()).into_iter().collect();
+fn at_hand() -> anyhow::Result<Vec<String>> {
+    let mut sources: Vec<String> = reading::from_environment()?.into_iter().collect();
     sources.extend(with_dumps("."));
-    sources
+    Ok(sources)
 }
 
 /// Returns a source and, if it is a directory with code, the dumps in it.

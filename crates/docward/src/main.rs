@@ -41,7 +41,7 @@ use clap::Parser;
 use crate::terminal::{CLEAN, PROBLEMS, complain};
 
 fn main() -> ExitCode {
-    secrets::remember(std::env::args_os().skip(1));
+    secrets::remember(std::env::args_os().skip(1).chain(std::env::var_os(reading::VARIABLE)));
     let cli = match cli::Cli::try_parse() {
         Ok(cli) => cli,
         Err(error) => {

@@ -79,10 +79,13 @@ pub(crate) fn scope(sources: &[String]) -> anyhow::Result<Option<NamespacePatter
     pattern.map(Some).map_err(|message| anyhow::anyhow!("the database `{first}`: {message}"))
 }
 
+/// The variable with the connection string of the deployment.
+pub(crate) const VARIABLE: &str = "MONGODB_URI";
+
 /// Takes the source from the environment if the user names none.
 pub(crate) fn or_from_environment(sources: &mut Vec<String>) -> anyhow::Result<()> {
     if sources.is_empty() {
-        sources.push(from_environment().context(
+        sources.push(from_environment()?.context(
             "no source was named; name a mongodump directory, a file or a connection string \
              (mongodb://…), or set MONGODB_URI",
         )?);
@@ -94,19 +97,29 @@ pub(crate) fn or_from_environment(sources: &mut Vec<String>) -> anyhow::Result<(
 pub(crate) fn string_from_environment(strings: &mut Vec<String>) -> anyhow::Result<()> {
     let missing = "no connection string was named; name one (mongodb://…), a file with --file, or \
                    set MONGODB_URI";
-    strings.push(from_environment().context(missing)?);
+    strings.push(from_environment()?.context(missing)?);
     Ok(())
 }
 
 /// Returns the deployment to change, from the argument or from the environment.
 pub(crate) fn deployment(named: Option<&str>) -> anyhow::Result<String> {
-    named.map(str::to_owned).or_else(from_environment).context(
+    let uri = match named {
+        Some(uri) => Some(uri.to_owned()),
+        None => from_environment()?,
+    };
+    uri.context(
         "no deployment was named; name its connection string (mongodb://…), or set MONGODB_URI",
     )
 }
 
-fn from_environment() -> Option<String> {
-    let uri = env::var("MONGODB_URI").ok()?;
+/// Returns the connection string in the environment. Other text is refused and not repeated,
+/// because it may contain a password.
+pub(crate) fn from_environment() -> anyhow::Result<Option<String>> {
+    let uri = env::var(VARIABLE).unwrap_or_default();
     let uri = uri.trim();
-    (!uri.is_empty()).then(|| uri.to_owned())
+    if uri.is_empty() {
+        return Ok(None);
+    }
+    secrets::expect_connection_string(uri, VARIABLE)?;
+    Ok(Some(uri.to_owned()))
 }

@@ -23,8 +23,9 @@ pub(crate) fn remember(arguments: impl IntoIterator<Item = std::ffi::OsString>) 
             if masked == text {
                 continue;
             }
-            // Paths lose the second slash, and formats escape special characters.
-            for form in [text.to_owned(), text.replace("//", "/"), json(text), html(text)] {
+            // Paths lose the second slash, and formats escape or replace special characters.
+            let plain = text.replace(char::is_control, "\u{fffd}");
+            for form in [text.to_owned(), text.replace("//", "/"), json(text), html(text), plain] {
                 masks.push((form, masked.clone()));
             }
         }

@@ -210,6 +210,102 @@ fn a_collection_that_was_not_read_in_ranges_is_read_from_the_start() {
     assert!(said.contains("this run cannot be continued"), "{said}");
 }
 
+/// Lets getMores on the orders fail, and reads everything with these options.
+fn read_with_failures(code: i32, times: i32, options: &[&str]) -> (Value, i64) {
+    let servers = shop();
+    let point = servers.fail_point(
+        0,
+        doc! { "times": times },
+        doc! {
+            "failCommands": ["getMore"], "errorCode": code, "namespace": "db_shop.t_order",
+            "appName": "docward",
+        },
+    );
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("all.json").to_str().unwrap().to_owned();
+    let uri = servers.uri();
+    let options: Vec<&str> =
+        options.iter().map(|word| if *word == "FILE" { file.as_str() } else { *word }).collect();
+    let report = json(&[&[uri.as_str()], &options[..]].concat());
+    (report, point.hits())
+}
+
+/// CursorKilled, NotWritablePrimary, MaxTimeMSExpired: every reader fails several times, and others
+/// read the ranges that nobody has begun.
+#[test]
+fn readers_of_ranges_that_failed_are_replaced() {
+    for code in [237, 10_107, 50] {
+        for threads in ["2", "4"] {
+            let options = ["--threads", threads, "--save-evidence", "FILE"];
+            let (report, hits) = read_with_failures(code, 8, &options);
+            assert_eq!(hits, 8, "{code}");
+            no_problems(&report);
+            assert_eq!(documents(&report), DOCUMENTS as u64 + 50, "{code}, {threads} threads");
+        }
+    }
+}
+
+/// CursorNotFound and MaxTimeMSExpired in natural order: more often than a reading begins anew.
+#[test]
+fn a_reading_that_loses_its_cursor_again_and_again_reaches_the_end() {
+    for code in [43, 50] {
+        for times in [1, 7] {
+            let (report, hits) = read_with_failures(code, times, &["--threads", "1"]);
+            assert_eq!(hits, i64::from(times), "{code}");
+            no_problems(&report);
+            assert_eq!(documents(&report), DOCUMENTS as u64 + 50, "{code}, {times} times");
+        }
+    }
+}
+
+/// How long replies are blocked in the next test. The rename takes some milliseconds.
+const SLOW_MS: i32 = 1500;
+
+#[test]
+fn a_collection_that_is_renamed_meanwhile_is_told_and_keeps_what_was_read() {
+    for (skip, options) in [
+        (4, &["--threads", "1"][..]),
+        (SOME, &["--threads", "2", "--save-evidence", "all.json"]),
+        (SOME, &["--threads", "4", "--save-evidence", "all.json"]),
+    ] {
+        let servers = shop();
+        let directory = tempfile::tempdir().unwrap();
+        let point = servers.fail_point(
+            0,
+            doc! { "skip": skip },
+            doc! {
+                "failCommands": ["find", "getMore"], "namespace": "db_shop.t_order",
+                "appName": "docward", "blockConnection": true, "blockTimeMS": SLOW_MS,
+            },
+        );
+        let child = Command::new(assert_cmd::cargo::cargo_bin("docward"))
+            .args(["audit", &servers.uri(), "--format", "json", "--no-progress", "--full"])
+            .args(options)
+            .current_dir(directory.path())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let hit =
+            doc! { "waitForFailPoint": "failCommand", "timesEntered": 1, "maxTimeMS": 120_000 };
+        servers.command("admin", hit);
+        servers.command(
+            "admin",
+            doc! { "renameCollection": "db_shop.t_order", "to": "db_shop.t_sale" },
+        );
+        point.hits();
+        let output = child.wait_with_output().unwrap();
+        assert_eq!(output.status.code(), Some(2), "{options:?}");
+        let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+        let problems = report["problems"].to_string();
+        assert!(
+            problems.contains("was renamed to t_sale during the run"),
+            "{options:?} {problems}"
+        );
+        let read = documents(&report);
+        assert!((1000..DOCUMENTS as u64).contains(&read), "{options:?} {read}");
+    }
+}
+
 /// Returns the error of an audit that must fail.
 fn refusal(arguments: &[&str]) -> String {
     let output = docward(arguments);

@@ -167,11 +167,85 @@ fn st_11_rf_19_dm_11_2_dm_11_3_dm_11_5_gc_01_the_ladder_up_and_down_on_a_replica
     for file in files.iter().rev() {
         let output = docward(&["schema", "rollback", file, &uri, "--yes"]);
         assert_eq!(code(&output), 0, "{}", stderr(&output));
-        assert!(stdout(&output).contains("byte for byte"), "{}", stdout(&output));
+        let told = if *file == files[0] { "no validator" } else { "byte for byte" };
+        assert!(stdout(&output).contains(told), "{}", stdout(&output));
     }
     assert_eq!(insert(6, "free again".into()), None);
     let restored = options(&servers, "t_product");
     assert!(restored.get_document("validator").is_err(), "{restored}");
+    // The server cannot remove the other two options, only set them to their defaults.
+    let defaults = doc! { "validationLevel": "strict", "validationAction": "error" };
+    assert_eq!(restored, defaults);
+}
+
+/// Starts `schema apply --yes`, with its output in pipes.
+fn applying(servers: &Servers, more: &[&str]) -> std::process::Child {
+    std::process::Command::new(assert_cmd::cargo::cargo_bin!("docward"))
+        .args(["schema", "apply", &servers.uri(), "--namespace", "db_shop.t_product"])
+        .args(["--schema", schema_file(servers.directory()).to_str().unwrap()])
+        .args(["--undo", servers.directory().join("undo").to_str().unwrap()])
+        .args(["--format", "json"])
+        .args(more)
+        .stdout(std::process::Stdio::piped())
+        .spawn()
+        .unwrap()
+}
+
+#[test]
+fn rf_19_a_run_killed_before_the_change_leaves_a_file_that_only_the_user_reads() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let servers = Launch::standalone().fail_points().start();
+    servers.insert("db_shop.t_product", prices());
+    let none = options(&servers, "t_product");
+    let blocked = servers.block(0, &["collMod"], doc! { "times": 1 }, doc! {});
+    let mut child = applying(&servers, &["--yes"]);
+    blocked.wait_until_hit();
+    child.kill().unwrap();
+    child.wait().unwrap();
+    blocked.release();
+    assert_eq!(options(&servers, "t_product"), none, "nothing was changed");
+    let undo = servers.directory().join("undo");
+    let files: Vec<_> = std::fs::read_dir(undo).unwrap().map(|file| file.unwrap().path()).collect();
+    assert_eq!(files.len(), 1, "{files:?}");
+    let mode = std::fs::metadata(&files[0]).unwrap().permissions().mode();
+    assert_eq!(mode & 0o777, 0o600, "validators may contain values of documents");
+    let uri = servers.uri();
+    let file = files[0].to_str().unwrap();
+    let output = docward(&["schema", "rollback", file, &uri, "--yes"]);
+    assert_eq!(code(&output), 0, "{}", stderr(&output));
+    assert!(stdout(&output).contains("in its previous state already"), "{}", stdout(&output));
+
+    // After another run, both files restore the same state.
+    let (again, _) = apply(&servers, "db_shop.t_product", &["--yes"]);
+    assert_eq!(again["state"], "changed");
+    let output = docward(&["schema", "rollback", file, &uri, "--yes"]);
+    assert_eq!(code(&output), 0, "{}", stderr(&output));
+    assert!(options(&servers, "t_product").get_document("validator").is_err());
+}
+
+#[test]
+fn dm_11_3_a_detail_never_exceeds_the_total_while_clients_write() {
+    let servers = Launch::standalone().fail_points().start();
+    servers.insert("db_shop.t_product", prices());
+    // The counts are done when the examples are fetched.
+    let _point = servers.fail_point(
+        0,
+        doc! { "times": 1 },
+        doc! {
+            "failCommands": ["find"], "namespace": "db_shop.t_product", "appName": "docward",
+            "blockConnection": true, "blockTimeMS": 1500,
+        },
+    );
+    let child = applying(&servers, &[]);
+    let hit = doc! { "waitForFailPoint": "failCommand", "timesEntered": 1, "maxTimeMS": 120_000 };
+    servers.command("admin", hit);
+    servers.insert("db_shop.t_product", (10..40).map(|n| doc! { "_id": n, "price": "1" }));
+    let output = child.wait_with_output().unwrap();
+    let json: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let detail = json["breaches"][0]["documents"].as_u64().unwrap();
+    let (refused, all) = (json["refused"].as_u64().unwrap(), json["documents"].as_u64().unwrap());
+    assert!(detail > 2, "clients have written: {json:#}");
+    assert!(detail <= refused && refused <= all, "{json:#}");
 }
 
 #[test]

@@ -14,6 +14,7 @@ use tree_sitter::Node;
 use crate::{
     Imported, Model, Place,
     draft::{Draft, join},
+    escapes::unescaped,
     shape::{Rest, Shape},
 };
 use docward_source::{
@@ -179,7 +180,7 @@ impl<'t> Reader<'t> {
                 continue;
             }
             let written = Written {
-                name: given.map_or_else(|| name.to_lowercase(), str::to_owned),
+                name: given.map_or_else(|| name.to_lowercase(), |given| unescaped(given, false)),
                 omit_empty: options.contains(&"omitempty"),
                 min_size: options.contains(&"minsize"),
             };

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use bson::Bson;
 use tree_sitter::Node;
 
-use crate::shape;
+use crate::{escapes::unescaped, shape};
 use docward_source::syntax::{Source, Walk, part, parts};
 
 /// The maximum number of names that are followed in a row.
@@ -202,11 +202,13 @@ impl<'t> Script<'t> {
         match node.kind() {
             "string" => {
                 let text = self.text(node);
-                Some(unescaped(text.get(1..text.len().saturating_sub(1)).unwrap_or_default()))
+                let text = text.get(1..text.len().saturating_sub(1)).unwrap_or_default();
+                Some(unescaped(text, false))
             }
             "template_string" if part(node, "template_substitution").is_none() => {
                 let text = self.text(node);
-                Some(unescaped(text.get(1..text.len().saturating_sub(1)).unwrap_or_default()))
+                let text = text.get(1..text.len().saturating_sub(1)).unwrap_or_default();
+                Some(unescaped(text, false))
             }
             _ => None,
         }
@@ -395,38 +397,4 @@ fn is_held(around: &[Node<'_>]) -> bool {
     let exported =
         (1..=4).any(|up| matches!(kind(up), "assignment_expression" | "export_statement"));
     declares && !exported
-}
-
-/// Returns a string with its escapes resolved.
-fn unescaped(text: &str) -> String {
-    if !text.contains('\\') {
-        return text.to_owned();
-    }
-    let mut out = String::new();
-    let mut chars = text.chars();
-    while let Some(c) = chars.next() {
-        if c != '\\' {
-            out.push(c);
-            continue;
-        }
-        match chars.next() {
-            Some('n') => out.push('\n'),
-            Some('t') => out.push('\t'),
-            Some('r') => out.push('\r'),
-            Some('0') => out.push('\0'),
-            Some('u') => {
-                let digits: String = chars.clone().take(4).collect();
-                match u32::from_str_radix(&digits, 16).ok().and_then(char::from_u32) {
-                    Some(found) => {
-                        out.push(found);
-                        chars.nth(3);
-                    }
-                    None => out.push('u'),
-                }
-            }
-            Some(other) => out.push(other),
-            None => {}
-        }
-    }
-    out
 }

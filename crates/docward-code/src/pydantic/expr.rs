@@ -3,7 +3,7 @@
 use bson::Bson;
 use tree_sitter::Node;
 
-use crate::shape;
+use crate::{escapes::unescaped, shape};
 use docward_source::{
     Language,
     syntax::{Source, parts},
@@ -209,25 +209,6 @@ fn string(source: &Source<'_>, node: Node<'_>) -> Option<String> {
     if prefix.contains('r') || !inner.contains('\\') {
         return Some(inner.to_owned());
     }
-    let mut out = String::new();
-    let mut chars = inner.chars();
-    while let Some(c) = chars.next() {
-        if c != '\\' {
-            out.push(c);
-            continue;
-        }
-        match chars.next() {
-            Some('n') => out.push('\n'),
-            Some('t') => out.push('\t'),
-            Some('r') => out.push('\r'),
-            Some('\n') | None => {}
-            Some(c @ ('\\' | '\'' | '"')) => out.push(c),
-            // Python keeps the backslash of an unknown escape, such as "\d".
-            Some(other) => {
-                out.push('\\');
-                out.push(other);
-            }
-        }
-    }
-    Some(out)
+    // A backslash before a line end continues the line.
+    Some(unescaped(&inner.replace("\\\n", ""), true))
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use bson::Bson;
 use tree_sitter::Node;
 
-use crate::{Place, shape};
+use crate::{Place, escapes::unescaped, shape};
 use docward_source::syntax::{Source, Walk, part, parts};
 
 /// A file and the types it declares.
@@ -182,7 +182,7 @@ impl<'t> Java<'t> {
     pub(super) fn literal(&self, node: Node<'t>) -> Option<Bson> {
         let text = self.source.text_of(node);
         match node.kind() {
-            "string_literal" => Some(unescaped(text.trim_matches('"')).into()),
+            "string_literal" => Some(unescaped(text.trim_matches('"'), false).into()),
             "decimal_integer_literal" | "hex_integer_literal" | "unary_expression" => {
                 shape::number(
                     text.replace(' ', "").trim_end_matches(['l', 'L', 'd', 'D', 'f', 'F']),
@@ -228,21 +228,4 @@ impl<'t> Field<'t> {
     pub(super) fn annotation(&self, names: &[&str]) -> Option<&Annotation<'t>> {
         self.annotations.iter().find(|annotation| names.contains(&annotation.name))
     }
-}
-
-fn unescaped(text: &str) -> String {
-    let mut out = String::new();
-    let mut chars = text.chars();
-    while let Some(c) = chars.next() {
-        match c {
-            '\\' => match chars.next() {
-                Some('n') => out.push('\n'),
-                Some('t') => out.push('\t'),
-                Some(other) => out.push(other),
-                None => {}
-            },
-            c => out.push(c),
-        }
-    }
-    out
 }

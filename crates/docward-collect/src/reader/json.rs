@@ -32,6 +32,8 @@ impl Reader<'_, '_, '_> {
         text.resize(TEXT.max(text.len()), 0);
         let mut parser = Parser::new();
         let (mut held, mut read, mut counted) = (0, 0, 0);
+        // The bytes since the last document, good or bad.
+        let mut idle = 0;
         let mut allowance = self.allowance(slot);
         loop {
             let (got, end) = stream.fill(&mut text[held..]);
@@ -44,7 +46,7 @@ impl Reader<'_, '_, '_> {
                 let before = block.len();
                 match parser.step(&text[at..held], is_end, block) {
                     Step::Document { consumed } => {
-                        at += consumed;
+                        (at, idle) = (at + consumed, 0);
                         let bytes = block.len() - before;
                         if bytes > MAX_DOCUMENT {
                             block.truncate(before);
@@ -60,11 +62,11 @@ impl Reader<'_, '_, '_> {
                         }
                     }
                     Step::Failed { consumed, error } => {
-                        at += consumed;
+                        (at, idle) = (at + consumed, 0);
                         self.troubles.add(file, &Trouble::Json(error.into()));
                     }
                     Step::NeedMore { consumed } => {
-                        at += consumed;
+                        (at, idle) = (at + consumed, idle + consumed);
                         break;
                     }
                     Step::End => {
@@ -77,6 +79,11 @@ impl Reader<'_, '_, '_> {
             read += documents;
             self.advance(&mut stream, documents);
             if ended {
+                break;
+            }
+            if idle > MAX_TEXT {
+                let at = parser.place().offset;
+                self.troubles.add(file, &Trouble::NoMoreDocuments { at, bytes: idle });
                 break;
             }
             match end {

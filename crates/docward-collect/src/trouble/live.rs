@@ -116,6 +116,11 @@ pub(crate) enum LiveTrouble {
     )]
     Dropped { documents: u64 },
     #[error(
+        "was renamed to {name} during the run; {documents} of its documents are in the report; run \
+         again to read it under its new name"
+    )]
+    Renamed { documents: u64, name: String },
+    #[error(
         "the server has not answered for {seconds} s, after {documents} documents; what was read \
          before is in the report; run again when it answers"
     )]

@@ -123,6 +123,25 @@ fn broken_json_is_told_by_line_and_the_rest_is_read() {
 }
 
 #[test]
+fn what_no_document_can_hold_ends_the_reading() {
+    let place = Place::new();
+    let long = |start: &str, filler: u8| {
+        [br#"{"_id": 1}"#, start.as_bytes(), &vec![filler; 300 << 20], br#"{"_id": 2}"#].concat()
+    };
+    place.put("nul.json.gz", packed(&long("\n", 0)));
+    place.put("blank.json.gz", packed(&long("\n", b' ')));
+    place.put("text.json.gz", packed(&long("\n{\"a\": \"", b'x')));
+    for file in ["nul.json.gz", "blank.json.gz", "text.json.gz"] {
+        let collected = place.read(file);
+        let problems = problems(&collected);
+        let last = problems.last().unwrap();
+        assert!(last.contains("because no document begins in 6"), "{problems:?}");
+        let name = file.trim_end_matches(".json.gz");
+        assert_eq!(documents(&collected, &format!("test.{name}")), 1);
+    }
+}
+
+#[test]
 fn a_gzip_cut_short_gives_what_was_in_it() {
     let place = Place::new();
     // Incompressible, so that half of the compressed bytes is about half of the documents.

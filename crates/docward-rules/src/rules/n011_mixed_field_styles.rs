@@ -87,7 +87,7 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
         !owned.contains(&n.at) && !timestamps
     });
     let short: BTreeSet<usize> =
-        abbreviations(profile, &all, &allowed(&[])).into_iter().map(|a| a.at).collect();
+        abbreviations(profile, &all, || allowed(&[])).into_iter().map(|a| a.at).collect();
     all.retain(|n| !short.contains(&n.at) && n.style != Style::Mixed);
 
     let preferred = if cx.text(&PREFER).starts_with("snake") { Style::Snake } else { Style::Camel };

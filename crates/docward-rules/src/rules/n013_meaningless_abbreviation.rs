@@ -119,11 +119,17 @@ pub(super) fn allowed(more: &[String]) -> BTreeSet<String> {
 }
 
 /// The names among `all` that say nothing. Demands strong evidence, because trades have short words.
+/// `allow` takes long to build, and most collections have no short names.
 pub(super) fn abbreviations(
     profile: &Profile,
     all: &[Named<'_>],
-    allow: &BTreeSet<String>,
+    allow: impl FnOnce() -> BTreeSet<String>,
 ) -> Vec<Abbreviation> {
+    let is_short = |name: &str| name.len() <= 3 && name.chars().all(|c| c.is_ascii_alphabetic());
+    if !all.iter().any(|named| is_short(named.name())) {
+        return Vec::new();
+    }
+    let allow = allow();
     let mut siblings: BTreeMap<Option<usize>, Vec<&Named<'_>>> = BTreeMap::new();
     for name in all {
         siblings.entry(name.field.parent).or_default().push(name);
@@ -238,8 +244,8 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
     let owned = spelled_twice(profile);
     let mut all = named(profile);
     all.retain(|n| !owned.contains(&n.at));
-    let allow: BTreeSet<String> = cx.words(&ALLOW).iter().map(|w| w.to_lowercase()).collect();
-    let mut found = abbreviations(profile, &all, &allow);
+    let allow = || cx.words(&ALLOW).iter().map(|w| w.to_lowercase()).collect();
+    let mut found = abbreviations(profile, &all, allow);
     let top: Vec<_> = all.iter().filter(|n| n.field.parent.is_none()).collect();
     let placeholders = are_placeholders(&top);
     if placeholders {

@@ -119,6 +119,10 @@ pub(crate) fn apply(args: &ApplyArgs) -> anyhow::Result<u8> {
     } else {
         None
     };
+    // Clients may write between the count and the look at single documents. A detail never exceeds
+    // the total.
+    let refused = checked.as_ref().map_or(refused, |checked| checked.refused.max(refused));
+    let documents = documents.max(refused);
     let cost = if args.measure_cost {
         operator.measure_cost(&namespace, &validator, args.turns, interrupt.stop())?
     } else {
@@ -246,7 +250,12 @@ pub(crate) fn rollback(args: &RollbackArgs) -> anyhow::Result<u8> {
                  the meantime"
             ));
         }
-        "restored, byte for byte"
+        if undo.before == Validation::NONE {
+            "restored: no validator; MongoDB goes on listing level strict and action error, its \
+             defaults, which have no effect without a validator"
+        } else {
+            "restored: the validator byte for byte, its level and its action"
+        }
     };
     let changed = args.yes && !is_restored;
     let text = match args.format {

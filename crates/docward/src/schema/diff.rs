@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, path::Path};
 use anyhow::bail;
 use bson::{Bson, Document};
 use docward_collect::{Collected, Request, collect, is_uri};
-use docward_model::{BsonType, Checked, Field, FieldShape, Namespace, Profile, text};
+use docward_model::{BsonType, Checked, Field, FieldShape, Namespace, Problem, Profile, text};
 use docward_refactor::{Action, Level, Operator};
 use docward_report::Format;
 use docward_schema::{Comparison, Containment, Effect, Outline, ValidatorFault, compare, outline};
@@ -21,8 +21,8 @@ use crate::{
     args::ReadingArgs,
     interrupt::Interrupt,
     progress::Bar,
-    reading,
-    terminal::{CLEAN, FINDINGS, PROBLEMS, complain, put},
+    reading, run,
+    terminal::{CLEAN, FINDINGS, PROBLEMS, complain, put, tell},
 };
 
 /// The number of failing documents that are fetched from a running deployment for details.
@@ -71,11 +71,14 @@ pub(crate) fn diff(args: &DiffArgs) -> anyhow::Result<u8> {
     let (data, problems) = if args.data.is_empty() {
         (None, Vec::new())
     } else {
-        read_data(args, namespace.as_ref(), &first, &second)?
+        match read_data(args, namespace.as_ref(), &first, &second)? {
+            (None, problems) => return Ok(run::refuse(&problems)),
+            read => read,
+        }
     };
     let drifts = data.as_ref().map(|data| drifts(&first, &second, data)).unwrap_or_default();
     for problem in &problems {
-        complain(&format!("problem: {problem}"));
+        tell(&format!("problem: {}: {}", problem.source, problem.message));
     }
     let text = match args.format {
         Format::Json => {
@@ -129,7 +132,7 @@ fn read_data(
     namespace: Option<&Namespace>,
     first: &Side,
     second: &Side,
-) -> anyhow::Result<(Option<Data>, Vec<String>)> {
+) -> anyhow::Result<(Option<Data>, Vec<Problem>)> {
     let reading = ReadingArgs::default();
     let mut request = Request {
         server_workload: false,
@@ -141,9 +144,7 @@ fn read_data(
     }
     let interrupt = Interrupt::listen();
     let bar = Bar::new(!args.quiet);
-    let Collected { evidence, problems, .. } = collect(&request, &bar, interrupt.stop());
-    let mut problems: Vec<String> =
-        problems.iter().map(|problem| format!("{}: {}", problem.source, problem.message)).collect();
+    let Collected { evidence, mut problems, .. } = collect(&request, &bar, interrupt.stop());
     let mut read: Vec<_> = evidence
         .collections
         .into_iter()
@@ -163,7 +164,7 @@ fn read_data(
     let mut held = |side: &Side| -> anyhow::Result<Option<Checked>> {
         let schema = Loaded { namespace: Some(namespace.clone()), ..side.loaded.clone() };
         let collected = check::hold(&request, &schema, EXAMPLES, &bar, &interrupt)?;
-        problems.extend(collected.problems.iter().map(|p| format!("{}: {}", p.source, p.message)));
+        problems.extend(collected.problems.iter().cloned());
         Ok(check::of_collection(collected, &namespace))
     };
     let (first, second) = (held(first)?, held(second)?);

@@ -14,7 +14,7 @@ use docward_model::Namespace;
 use docward_profile::{Profiled, Profiler};
 use futures_util::StreamExt as _;
 use mongodb::{
-    bson::{Bson, Document, doc},
+    bson::{Bson, Document, Uuid, doc},
     error::Error,
     raw_batch_cursor::{RawBatch, RawBatchCursor},
 };
@@ -24,7 +24,9 @@ use super::{
     super::Reader,
     Deployment,
     catalogue::Listed,
-    driver_error::{code, is_forbidden, is_gone, is_overtaken, is_passing, is_unreachable, words},
+    driver_error::{
+        can_be_continued, code, is_forbidden, is_gone, is_overtaken, is_unreachable, words,
+    },
     pace::{Patience, wait_for_rate},
     privileges::Resource,
     ranges::id_of,
@@ -250,7 +252,7 @@ impl Reader<'_, '_, '_> {
                 ReadMethod::Share(_) => documents == Some(taken),
                 ReadMethod::Random(_) => false,
             };
-            let is_whole = is_all && matches!(end, End::Done);
+            let mut is_whole = is_all && matches!(end, End::Done);
             // A random walk is random wherever it ends; a random share in natural order must reach
             // the end.
             let by_chance = match way {
@@ -278,10 +280,11 @@ impl Reader<'_, '_, '_> {
                     file = self.live_file(deployment, namespace);
                     continue;
                 }
-                // A collection that no longer exists looks like an empty one.
-                End::Done if taken == 0 && !self.is_there(deployment, namespace) => {
-                    let trouble = LiveTrouble::Dropped { documents: 0 };
-                    self.troubles.add(file, &Trouble::Live(trouble));
+                // A collection that no longer exists looks like an empty one, and so do its
+                // ranges that were not read yet.
+                End::Done if (taken == 0 || ranges.is_some()) && is_moved(deployment, listed) => {
+                    is_whole = false;
+                    self.tell_moved(deployment, listed, file, taken);
                 }
                 End::Done => deployment.lost = 0,
                 End::Stopped => {
@@ -308,7 +311,7 @@ impl Reader<'_, '_, '_> {
                     let other_way = matches!(way, ReadMethod::Random(_))
                         && matches!(code(&error), Some(28_799));
                     let in_ranges = ranges.is_some();
-                    let passes = is_passing(&error) && !is_gone(&error);
+                    let passes = can_be_continued(&error);
                     // Not every kind of collection can be split into ranges.
                     if in_ranges && !passes && taken == 0 && !is_forbidden(&error) {
                         ranges = None;
@@ -325,11 +328,16 @@ impl Reader<'_, '_, '_> {
                         }
                         self.forget(file, slot);
                         file = self.live_file(deployment, namespace);
+                        // A server that loses cursors again and again never reaches the end in
+                        // natural order. A range is continued.
+                        if attempt > 1 && way == ReadMethod::Everything && self.has_ranges(listed) {
+                            ranges = Some(vec![IdRange::default()]);
+                        }
                         std::thread::sleep(PAUSE * (attempt - 1));
                         continue;
                     }
                     deployment.lost += usize::from(is_unreachable(&error));
-                    self.gave_up(deployment, namespace, file, taken, &error);
+                    self.gave_up(deployment, listed, file, taken, &error);
                 }
             }
             if !is_whole {
@@ -425,7 +433,7 @@ impl Reader<'_, '_, '_> {
                 }
                 Err(error) => {
                     let file = self.live_file(deployment, &listed.namespace);
-                    self.gave_up(deployment, &listed.namespace, file, 0, &error);
+                    self.gave_up(deployment, listed, file, 0, &error);
                     return;
                 }
             }
@@ -445,34 +453,39 @@ impl Reader<'_, '_, '_> {
     pub(super) fn gave_up(
         &mut self,
         deployment: &mut Deployment<'_>,
-        namespace: &Namespace,
+        listed: &Listed,
         file: FileId,
         documents: u64,
         error: &Error,
     ) {
         if is_forbidden(error) {
-            deployment.missing.add(Resource::Collection(namespace.clone()), "find");
-            return;
-        }
-        let trouble = if is_gone(error) {
-            LiveTrouble::Dropped { documents }
+            let resource = Resource::Collection(listed.namespace.clone());
+            deployment.missing.add(resource, "find");
+        } else if is_gone(error) {
+            self.tell_moved(deployment, listed, file, documents);
         } else if is_overtaken(error) {
-            LiveTrouble::Overtaken { documents }
+            self.troubles.add(file, &Trouble::Live(LiveTrouble::Overtaken { documents }));
         } else {
-            LiveTrouble::Cut { documents, why: words(error) }
-        };
-        self.troubles.add(file, &Trouble::Live(trouble));
+            let trouble = LiveTrouble::Cut { documents, why: words(error) };
+            self.troubles.add(file, &Trouble::Live(trouble));
+        }
     }
 
-    /// Returns whether a collection still exists, as far as the server reports it.
-    fn is_there(&self, deployment: &Deployment<'_>, namespace: &Namespace) -> bool {
-        let rest = doc! {
-            "filter": { "name": &namespace.collection },
-            "nameOnly": true,
-            "authorizedCollections": true,
+    /// Reports that a collection was dropped or renamed.
+    fn tell_moved(
+        &mut self,
+        deployment: &Deployment<'_>,
+        listed: &Listed,
+        file: FileId,
+        documents: u64,
+    ) {
+        let trouble = match current_name(deployment, listed).flatten() {
+            Some(name) if name != listed.namespace.collection => {
+                LiveTrouble::Renamed { documents, name }
+            }
+            _ => LiveTrouble::Dropped { documents },
         };
-        let listed = deployment.session.list(&namespace.database, Read::ListCollections, rest);
-        listed.map_or(true, |listed| !listed.is_empty())
+        self.troubles.add(file, &Trouble::Live(trouble));
     }
 
     pub(super) fn read_once(
@@ -578,7 +591,9 @@ fn fetch(
     cursor: impl Future<Output = Result<RawBatchCursor, Error>> + Send + 'static,
     sender: mpsc::Sender<Result<RawBatch, Box<Error>>>,
 ) {
+    let load = deployment.session.load();
     deployment.session.spawn(async move {
+        let opened = Instant::now();
         let mut cursor = match cursor.await {
             Ok(cursor) => cursor,
             Err(error) => {
@@ -586,11 +601,13 @@ fn fetch(
                 return;
             }
         };
+        // The first batch arrives with the cursor.
+        tokio::time::sleep(load.pause(opened.elapsed())).await;
         let mut patience = Patience::default();
         loop {
             let asked = Instant::now();
             let Some(batch) = cursor.next().await else { return };
-            let pause = patience.pause(asked.elapsed());
+            let pause = patience.pause(asked.elapsed()).max(load.pause(asked.elapsed()));
             if sender.send(batch.map_err(Box::new)).await.is_err() {
                 return;
             }
@@ -601,6 +618,31 @@ fn fetch(
 
 /// The server's error code for an exceeded time limit.
 const OUT_OF_TIME: i32 = 50;
+
+/// Returns whether a collection was dropped or renamed, as far as the server reports it.
+fn is_moved(deployment: &Deployment<'_>, listed: &Listed) -> bool {
+    let Namespace { database, collection } = &listed.namespace;
+    if let Some(name) = current_name(deployment, listed) {
+        return name.as_ref() != Some(collection);
+    }
+    let rest = doc! {
+        "filter": { "name": collection },
+        "nameOnly": true,
+        "authorizedCollections": true,
+    };
+    let named = deployment.session.list(database, Read::ListCollections, rest);
+    named.is_ok_and(|named| named.is_empty())
+}
+
+/// The name that a collection has now, `Some(None)` if it no longer exists; `None` if the user may
+/// not list it.
+fn current_name(deployment: &Deployment<'_>, listed: &Listed) -> Option<Option<String>> {
+    let uuid = Uuid::parse_str(listed.uuid.as_deref()?).ok()?;
+    let rest = doc! { "filter": { "info.uuid": uuid } };
+    let database = &listed.namespace.database;
+    let named = deployment.session.list(database, Read::ListCollections, rest).ok()?;
+    Some(named.first().and_then(|row| row.get_str("name").ok()).map(str::to_owned))
+}
 
 /// The number of matching documents, as the server counts them within a time limit.
 fn counted(

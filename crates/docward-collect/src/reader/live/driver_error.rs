@@ -39,13 +39,22 @@ pub(super) fn is_forbidden(error: &Error) -> bool {
     code(error) == Some(13)
 }
 
-/// Returns whether the target does not exist, or was dropped while reading.
+/// Returns whether the target does not exist, or was dropped or renamed while reading.
 pub(super) fn is_gone(error: &Error) -> bool {
     match &*error.kind {
-        // A cursor on a dropped collection fails because its plan was killed.
-        ErrorKind::Command(command) if command.code == 175 => command.message.contains("dropped"),
+        // A cursor on such a collection fails because its plan was killed.
+        ErrorKind::Command(command) if command.code == 175 => {
+            ["dropped", "renamed"].iter().any(|change| command.message.contains(change))
+        }
         _ => code(error) == Some(26),
     }
+}
+
+/// Returns whether a reading of documents can go on with another cursor.
+pub(super) fn can_be_continued(error: &Error) -> bool {
+    // One reply took longer than the server allows.
+    let is_late = matches!(code(error), Some(50 | 262));
+    (is_passing(error) && !is_gone(error)) || is_late
 }
 
 /// Returns whether a capped collection has overwritten the documents that were to be read next.

@@ -15,6 +15,7 @@
 //! - `workload`: operations of clients
 //! - `documents`: samples and full reads
 //! - `ranges`: a large collection in parts
+//! - `load`: pauses for busy servers
 //! - `lookups`: references of a sample
 //! - `pushdown`: figures computed by the server
 //! - `privileges`: refused actions
@@ -25,6 +26,7 @@ mod cluster;
 mod documents;
 mod driver_error;
 mod key_analysis;
+mod load;
 mod lookups;
 mod order;
 mod pace;
@@ -137,6 +139,9 @@ impl<'r> Reader<'r, '_, '_> {
             lost: 0,
             not_asked: 0,
         };
+        if !self.request.full {
+            deployment.session.watch_load();
+        }
         let id = self.read_server(&mut deployment);
         let likeness = self.request.resume.likeness(id.as_ref());
         self.deployments.push((deployment.session.name.clone(), id));

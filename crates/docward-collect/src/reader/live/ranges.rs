@@ -26,7 +26,7 @@ use super::{
     Deployment,
     catalogue::Listed,
     documents::{AHEAD, ATTEMPTS, End, GLANCE, PAUSE, SILENCE, batch_size},
-    driver_error::{is_gone, is_passing},
+    driver_error::can_be_continued,
     pace::{Patience, wait_for_rate},
     session::{Bounds, Read},
 };
@@ -55,17 +55,32 @@ enum News {
     Failed(usize, Box<Error>),
 }
 
+/// A range that is to be read, by its number.
+struct Part {
+    at: usize,
+    range: IdRange,
+    batch_size: u32,
+}
+
+/// The ranges that no reader has begun.
+type Queue = Arc<Mutex<VecDeque<Part>>>;
+
 impl Reader<'_, '_, '_> {
     /// Returns whether a collection is read in ranges: if that is faster, or lets a later run
     /// continue.
     pub(super) fn is_read_in_ranges(&mut self, listed: &Listed) -> bool {
         let asked = self.request.full && (self.request.threads > 2 || self.request.resumable);
-        let entry = self.table.entry(listed.slot);
-        let has_index = entry.indexes.iter().flatten().any(docward_model::Index::is_id);
         let is_large = listed.stats.is_some_and(|stats| {
             stats.documents >= LEAST_DOCUMENTS && stats.data_bytes >= LEAST_BYTES
         });
-        asked && is_large && has_index && entry.kind == CollectionKind::Plain && entry.taken == 0
+        asked && is_large && self.has_ranges(listed)
+    }
+
+    /// Returns whether a collection can be read in ranges.
+    pub(super) fn has_ranges(&mut self, listed: &Listed) -> bool {
+        let entry = self.table.entry(listed.slot);
+        let has_index = entry.indexes.iter().flatten().any(docward_model::Index::is_id);
+        has_index && entry.kind == CollectionKind::Plain && entry.taken == 0
     }
 
     /// Splits a collection into ranges; `None` if the server cannot draw a sample.
@@ -84,7 +99,8 @@ impl Reader<'_, '_, '_> {
         let rest = doc! {
             "aggregate": &listed.namespace.collection,
             "pipeline": pipeline,
-            "cursor": { "batchSize": drawn as i32 },
+            // One more than there are: the reply then has no cursor to ask for the end.
+            "cursor": { "batchSize": drawn as i32 + 1 },
         };
         let ids =
             deployment.session.list(&listed.namespace.database, Read::Aggregate, rest).ok()?;
@@ -117,12 +133,12 @@ impl Reader<'_, '_, '_> {
         file: FileId,
     ) -> End {
         let readers = self.readers().min(ranges.len());
-        let queue = Arc::new(Mutex::new((0..ranges.len()).collect::<VecDeque<_>>()));
+        let batch_size = batch_size(listed, self.request.max_rate, readers as u64);
+        let part = |(at, range): (usize, &IdRange)| Part { at, range: range.clone(), batch_size };
+        let queue: Queue = Arc::new(Mutex::new(ranges.iter().enumerate().map(part).collect()));
         let (sender, mut news) = mpsc::channel(AHEAD.max(readers));
-        let size = batch_size(listed, self.request.max_rate, readers as u64);
-        let all: Arc<[IdRange]> = ranges.clone().into();
         for _ in 0..readers {
-            read_queue(deployment, listed, &all, Arc::clone(&queue), size, sender.clone());
+            read_queue(deployment, listed, Arc::clone(&queue), sender.clone());
         }
         let mut done = vec![false; ranges.len()];
         let mut failures = vec![0; ranges.len()];
@@ -155,21 +171,17 @@ impl Reader<'_, '_, '_> {
                 }
                 Ok(Some(News::Failed(at, error))) => {
                     failures[at] += 1;
-                    if !is_passing(&error) || is_gone(&error) || failures[at] >= ATTEMPTS {
+                    if !can_be_continued(&error) || failures[at] >= ATTEMPTS {
                         break End::Failed(error);
                     }
                     // Meanwhile the other batches wait in the channel.
                     self.rest(PAUSE * (failures[at] - 1));
-                    let again = VecDeque::from([at]);
-                    let queue = Arc::new(Mutex::new(again));
-                    read_queue(
-                        deployment,
-                        listed,
-                        &ranges.clone().into(),
-                        queue,
-                        size,
-                        sender.clone(),
-                    );
+                    // The reader that failed has ended. The new one also reads the ranges that
+                    // nobody has begun, and a smaller batch takes less time.
+                    let batch_size = (batch_size >> failures[at]).max(1);
+                    let part = Part { at, range: ranges[at].clone(), batch_size };
+                    queue.lock().unwrap_or_else(PoisonError::into_inner).push_front(part);
+                    read_queue(deployment, listed, Arc::clone(&queue), sender.clone());
                 }
             }
             last = Instant::now();
@@ -204,22 +216,19 @@ impl Reader<'_, '_, '_> {
     }
 }
 
-/// Lets the driver read ranges from a queue, one after the other. Ends when the receiver is gone.
+/// Lets the driver read ranges from a queue, one after the other. Ends after a failure, and when
+/// the receiver is gone.
 fn read_queue(
     deployment: &Deployment<'_>,
     listed: &Listed,
-    ranges: &Arc<[IdRange]>,
-    queue: Arc<Mutex<VecDeque<usize>>>,
-    batch_size: u32,
+    queue: Queue,
     sender: mpsc::Sender<News>,
 ) {
     let session = deployment.session.reading(&listed.namespace);
-    let ranges = Arc::clone(ranges);
     deployment.session.spawn(async move {
         loop {
             let next = queue.lock().unwrap_or_else(PoisonError::into_inner).pop_front();
-            let Some(at) = next else { return };
-            let range = &ranges[at];
+            let Some(Part { at, range, batch_size }) = next else { return };
             let bound = |digits: &Option<String>| digits.as_deref().and_then(id_of);
             let from = bound(&range.after).or_else(|| bound(&range.from));
             let bounds = Bounds { from, to: bound(&range.to) };

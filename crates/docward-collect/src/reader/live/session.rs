@@ -33,6 +33,7 @@ use super::{
     driver_error::{
         Unanswered, code, is_forbidden, is_passing, is_silent, is_unreachable, unanswered, words,
     },
+    load::{self, Load},
 };
 use crate::trouble::LiveTrouble;
 
@@ -76,7 +77,7 @@ impl Read {
     /// The number of commands.
     const COUNT: usize = Self::UsersInfo as usize + 1;
 
-    fn name(self) -> &'static str {
+    pub(super) fn name(self) -> &'static str {
         match self {
             Self::Aggregate => "aggregate",
             Self::AnalyzeShardKey => "analyzeShardKey",
@@ -203,6 +204,7 @@ pub(crate) struct Session<'r> {
     runtime: Runtime,
     stop: Stop<'r>,
     silences: Arc<Silences>,
+    load: Arc<Load>,
 }
 
 impl<'r> Session<'r> {
@@ -284,6 +286,7 @@ impl<'r> Session<'r> {
             runtime,
             stop,
             silences: Arc::default(),
+            load: Arc::default(),
         };
         match session.ask("admin", Read::Hello, Document::new()) {
             Ok(hello) if !is_arbiter(&hello) && !session.logged_in && session.asks_for_login() => {
@@ -317,6 +320,16 @@ impl<'r> Session<'r> {
                 Err((session.name, trouble))
             }
         }
+    }
+
+    /// Watches how busy the server is, and makes pauses between requests while it is.
+    pub(super) fn watch_load(&self) {
+        self.spawn(load::watch(self.client.clone(), Arc::downgrade(&self.load)));
+    }
+
+    /// How busy the server is.
+    pub(super) fn load(&self) -> Arc<Load> {
+        Arc::clone(&self.load)
     }
 
     /// Returns whether nothing can be read without a login. A list of databases would come back
@@ -484,6 +497,7 @@ impl<'r> Session<'r> {
         if self.silences.is_given_up(read) {
             return Err(unanswered(Unanswered::NotAsked));
         }
+        let began = Instant::now();
         let mut question = std::pin::pin!(question);
         let answer = loop {
             let glance = async { tokio::time::timeout(GLANCE, &mut question).await };
@@ -498,6 +512,10 @@ impl<'r> Session<'r> {
             }
         };
         self.silences.note(read, &answer);
+        let pause = self.load.pause(began.elapsed());
+        if !pause.is_zero() {
+            self.until_stopped(async { tokio::time::sleep(pause).await });
+        }
         answer
     }
 
@@ -568,10 +586,12 @@ impl<'r> Session<'r> {
         questions: Vec<Question>,
     ) -> impl Stream<Item = Result<Vec<Document>, Error>> + use<> {
         let (client, silences) = (self.client.clone(), Arc::clone(&self.silences));
+        let load = self.load();
         let ask = move |question: Question| {
             let (client, criteria, silences) = (client.clone(), criteria.clone(), silences.clone());
+            let load = Arc::clone(&load);
             async move {
-                let read = question.1;
+                let (read, began) = (question.1, Instant::now());
                 if silences.is_given_up(read) {
                     return Err(unanswered(Unanswered::NotAsked));
                 }
@@ -582,6 +602,7 @@ impl<'r> Session<'r> {
                     answer = in_time(asked(again.0, again.1, again.2)).await;
                 }
                 silences.note(read, &answer);
+                tokio::time::sleep(load.pause(began.elapsed())).await;
                 answer
             }
         };
@@ -655,15 +676,19 @@ impl<'r> Session<'r> {
         ids_only: bool,
     ) -> impl Future<Output = Result<Vec<RawDocumentBuf>, Error>> + use<> {
         let collection = self.collection(namespace);
+        let load = self.load();
         async move {
+            let began = Instant::now();
             let mut options = FindOptions::default();
             options.projection = ids_only.then(|| doc! { "_id": 1 });
             let wanted = doc! { "_id": { "$in": ids } };
-            in_time(async {
+            let found = in_time(async {
                 let cursor = collection.find(wanted).with_options(options).await?;
                 cursor.try_collect().await
             })
-            .await
+            .await;
+            tokio::time::sleep(load.pause(began.elapsed())).await;
+            found
         }
     }
 
