@@ -259,6 +259,8 @@ pub struct Append {
     pub kind: AppendKind,
     /// The collection or model, if known.
     pub collection: Option<String>,
+    /// Whether a caller hands the document to the function, which saves it.
+    pub from_caller: bool,
     /// The array.
     pub path: String,
     /// What bounds the length.
@@ -285,6 +287,7 @@ impl Append {
             place,
             kind,
             collection: None,
+            from_caller: false,
             path,
             cap,
             value: BTreeSet::new(),
@@ -550,6 +553,8 @@ pub struct ReadThenWrite {
     pub read_line: u32,
     /// The collection or model, if known.
     pub collection: Option<String>,
+    /// Whether a caller hands the document to the function, which saves it.
+    pub from_caller: bool,
     /// The field. Empty for the whole document.
     pub path: String,
     /// The change.
@@ -867,6 +872,17 @@ impl Code {
             && !self.fields.iter().any(|f| f.model == collection && first(&f.path) == wanted)
     }
 
+    /// Whether some model declares a field of this path. It tells documents from other objects that
+    /// have a `save`.
+    pub fn is_declared(&self, path: &str) -> bool {
+        let plain = plain_path(path);
+        self.fields.iter().any(|field| {
+            let declared = plain_path(&field.path);
+            declared == plain
+                || declared.strip_prefix(&plain).is_some_and(|rest| rest.starts_with('.'))
+        })
+    }
+
     /// Returns values that code stores in a field of a model. The spelling may differ between code
     /// and documents: `CreatedAt` is `created_at`.
     pub fn values_of(&self, field: &DeclaredField) -> impl Iterator<Item = &FieldValue> {
@@ -875,6 +891,31 @@ impl Code {
             (value.of == field.model || field.collection.as_ref() == Some(&value.of))
                 && plain_path(&value.path) == path
         })
+    }
+
+    /// Whether request handlers run a function, themselves or through functions of the project. Only
+    /// names that one function has, and that are no everyday words, are followed.
+    pub fn is_requested(&self, place: &Place) -> bool {
+        /// Shorter names are `find` and `getOne`.
+        const TELLING: usize = 8;
+        let is_telling = |name: &str| {
+            name.len() >= TELLING
+                && name[1..].contains(|c: char| c == '_' || c.is_ascii_uppercase())
+                && self.methods.iter().filter(|method| method.name == name).nth(1).is_none()
+        };
+        let mut ways: Vec<&String> = place.function.iter().collect();
+        let mut known: BTreeSet<&String> = ways.iter().copied().collect();
+        while let Some(name) = ways.pop().filter(|_| known.len() < 100) {
+            if !is_telling(name) {
+                continue;
+            }
+            if self.queries.requested.contains(name) {
+                return true;
+            }
+            let callers = self.mentions.iter().filter_map(|mentions| mentions.methods.get(name));
+            ways.extend(callers.flatten().flatten().filter(|caller| known.insert(caller)));
+        }
+        false
     }
 
     /// Whether the project is a program that one person uses in a terminal.

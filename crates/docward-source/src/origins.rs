@@ -175,7 +175,7 @@ impl<'u, 't> Scan<'u, 't> {
     }
 
     /// What a parameter of a function around stands for.
-    fn parameter(&self, name: &str, scope: ScopeId) -> Option<Origin> {
+    pub(super) fn parameter(&self, name: &str, scope: ScopeId) -> Option<Origin> {
         let unit = self.values.unit;
         let found = unit.around(scope).find_map(|id| match &unit.scopes[id].kind {
             ScopeKind::Function(function) => {

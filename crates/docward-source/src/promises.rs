@@ -111,7 +111,27 @@ impl<'u, 't> Scan<'u, 't> {
                 found.extend(self.lost_promise(value, call, scope));
             }
         }
+        unit.each(|_, expr| found.extend(self.lost_callback(expr)));
         self.out.code.lost_promises.extend(found);
+    }
+
+    /// The first write in `list.forEach(async (item) => …)`, which goes on before any callback is done.
+    fn lost_callback(&self, expr: &'u Expr<'t>) -> Option<LostPromise> {
+        let unit = self.values.unit;
+        let call = expr.call().filter(|call| call.method() == Some("forEach"))?;
+        let Kind::Function(callback) = call.positional(0)?.kind else { return None };
+        let text = self.text.get(unit.scopes[callback].at..)?;
+        if !unit.language.is_script() || !text.starts_with("async") {
+            return None;
+        }
+        let mut found = None;
+        unit.each(|scope, expr| {
+            if found.is_none() && unit.is_in(scope, callback) {
+                let lost = expr.call().and_then(|call| self.lost_promise(expr, call, scope));
+                found = lost.filter(|lost| lost.writes);
+            }
+        });
+        found.map(|lost| LostPromise { in_for_each: true, never_runs: false, ..lost })
     }
 
     fn lost_promise(
@@ -135,6 +155,7 @@ impl<'u, 't> Scan<'u, 't> {
                 library,
                 never_runs,
                 writes: writes || method.contains("And") || method.contains("_and_"),
+                in_for_each: false,
             })
         };
         match self.values.unit.language {
@@ -196,7 +217,6 @@ impl<'u, 't> Scan<'u, 't> {
 
     /// The model of a document that is made or loaded in the same function: `const user = new User(…)`.
     fn document_of_mongoose(&self, of: &'u Expr<'t>, scope: ScopeId) -> Option<String> {
-        let Kind::Name(_) = of.kind else { return None };
         let (made, at) = self.values.follow(of, scope);
         let call = made.call()?;
         if let Some(target) = self.values.target(&call.callee, at)

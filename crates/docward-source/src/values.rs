@@ -111,7 +111,7 @@ impl<'u, 't> Values<'u, 't> {
 
     /// All values that a name or member is given where it can be seen from, nearest owner first.
     pub(crate) fn given(&self, path: &str, scope: ScopeId) -> Vec<(ScopeId, &'u Expr<'t>)> {
-        let Some(all) = self.assigned.get(path) else { return Vec::new() };
+        let all = self.assigned.get(path).map_or(&[][..], Vec::as_slice);
         // Members (`self.client`) belong to the object, wherever they are assigned.
         if path.contains('.') {
             let class = self.unit.class(scope).map(|(id, _)| id);
@@ -128,7 +128,11 @@ impl<'u, 't> Values<'u, 't> {
                 return self.of_block(path, scope, here);
             }
         }
-        Vec::new()
+        // A field of a class, which Java and Kotlin name without `this`.
+        match self.unit.language.is_jvm() {
+            true => self.given(&format!("this.{path}"), scope),
+            false => Vec::new(),
+        }
     }
 
     /// Of values given to a name, those of the name that counts in this block: another block may have one of its

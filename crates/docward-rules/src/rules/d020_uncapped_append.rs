@@ -47,6 +47,7 @@ declare_rule! {
     /// - a document that the same function makes, or of which there is one for each period (`upsert`)
     /// - an array that the model or `docward.toml` bounds, or that the schema does not declare
     /// - an array whose growth the data show: `unbounded-array` reports it
+    /// - an object of a caller with its own `save`, if no model declares the array
     ///
     /// Only with `--select pedantic`:
     /// - a statement that records a change of a field which the same update sets, as in a status history
@@ -107,7 +108,7 @@ struct Exception {
     applies: fn(&Site<'_>) -> bool,
 }
 
-const EXCEPTIONS: [Exception; 9] = [
+const EXCEPTIONS: [Exception; 10] = [
     Exception {
         text: "values that stand in the code, or that are looked up in a list there",
         is_silent: true,
@@ -137,6 +138,13 @@ const EXCEPTIONS: [Exception; 9] = [
         text: "an array whose growth the data show: `unbounded-array` reports it",
         is_silent: true,
         applies: |site| site.is_shown_by_data,
+    },
+    Exception {
+        text: "an object of a caller with its own `save`, if no model declares the array",
+        is_silent: true,
+        applies: |site| {
+            site.append.from_caller && !site.found.is_declared(&site.append.path)
+        },
     },
     Exception {
         text: "a statement that records a change of a field which the same update sets, as in a status history",

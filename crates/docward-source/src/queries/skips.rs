@@ -48,6 +48,7 @@ impl<'u, 't> Scan<'u, 't> {
             is_proven: skip.is_proven,
             // A number that is called `from` identifies no user.
             from_request: origins.iter().any(|o| matches!(o, Origin::Request | Origin::User(_))),
+            from_caller: origins.iter().any(|o| matches!(o, Origin::Parameter { .. })),
             is_bounded: self.is_clamped(skip.number, skip.scope, 0),
         })
     }
