@@ -86,7 +86,6 @@ impl<'u, 't> Scan<'u, 't> {
     /// Finds every promise that nothing waits for.
     pub(super) fn promises(&mut self) {
         let unit = self.values.unit;
-        self.out.code.hears_rejections |= self.text.contains("unhandledRejection");
         let is_other = OTHER_LIBRARIES.iter().any(|library| unit.imports_from(library));
         if self.values.is_shell || is_other {
             return;
@@ -111,12 +110,17 @@ impl<'u, 't> Scan<'u, 't> {
                 found.extend(self.lost_promise(value, call, scope));
             }
         }
-        unit.each(|_, expr| found.extend(self.lost_callback(expr)));
+        let mut hears = false;
+        unit.each(|scope, expr| {
+            found.extend(self.lost_callback(expr, scope));
+            hears |= expr.text().as_deref() == Some("unhandledRejection");
+        });
+        self.out.code.hears_rejections |= hears;
         self.out.code.lost_promises.extend(found);
     }
 
     /// The first write in `list.forEach(async (item) => …)`, which goes on before any callback is done.
-    fn lost_callback(&self, expr: &'u Expr<'t>) -> Option<LostPromise> {
+    fn lost_callback(&self, expr: &'u Expr<'t>, scope: ScopeId) -> Option<LostPromise> {
         let unit = self.values.unit;
         let call = expr.call().filter(|call| call.method() == Some("forEach"))?;
         let Kind::Function(callback) = call.positional(0)?.kind else { return None };
@@ -131,7 +135,8 @@ impl<'u, 't> Scan<'u, 't> {
                 found = lost.filter(|lost| lost.writes);
             }
         });
-        found.map(|lost| LostPromise { in_for_each: true, never_runs: false, ..lost })
+        let place = self.place(expr.at, scope);
+        found.map(|lost| LostPromise { place, in_for_each: true, never_runs: false, ..lost })
     }
 
     fn lost_promise(

@@ -271,7 +271,10 @@ impl<'u, 't> Scan<'u, 't> {
             };
             let is_script = unit.language.is_script();
             let is_versioned = is_script
-                && (collection.collection.as_ref().is_some_and(|m| self.values.known.versioned.contains(m))
+                && (collection
+                    .collection
+                    .as_ref()
+                    .is_some_and(|m| self.values.known.versioned.contains(m))
                     || save.is_own && self.writes_whole_list(&save.root, function, scope));
             let guard = match is_versioned {
                 true => Some(WriteGuard::Version),
@@ -616,9 +619,7 @@ impl<'u, 't> Scan<'u, 't> {
             Kind::Call(call) if matches!(call.method(), Some("filter" | "concat" | "map")) => {
                 source(call.receiver()?)
             }
-            Kind::List(items) => {
-                items.iter().filter(|item| self.is_spread(item)).find_map(&source)
-            }
+            Kind::List(items) => items.iter().filter(|item| self.is_spread(item)).find_map(&source),
             Kind::Object(entries) => {
                 let mut spread = entries.iter().filter(|entry| matches!(entry.key, Key::Spread));
                 spread.find_map(|entry| source(&entry.value))

@@ -122,8 +122,13 @@ impl<'u, 't> Values<'u, 't> {
                 .collect();
         }
         for outer in self.unit.around(scope) {
-            let here: Vec<_> =
-                all.iter().filter(|(at, _)| self.owner(*at) == outer).copied().collect();
+            // A field of a class is declared without a value.
+            let is_given = |value: &Expr<'t>| {
+                !self.unit.language.is_jvm()
+                    || !matches!(&value.kind, Kind::Other(held) if held.is_empty())
+            };
+            let own = all.iter().filter(|(at, value)| self.owner(*at) == outer && is_given(value));
+            let here: Vec<_> = own.copied().collect();
             if !here.is_empty() {
                 return self.of_block(path, scope, here);
             }

@@ -143,7 +143,10 @@ const EXCEPTIONS: [Exception; 10] = [
         text: "an object of a caller with its own `save`, if no model declares the array",
         is_silent: true,
         applies: |site| {
-            site.append.from_caller && !site.found.is_declared(&site.append.path)
+            let array = site.append.path.as_str();
+            site.append.from_caller
+                && !site.found.is_declared(array)
+                && !site.found.schema_arrays.contains(array)
         },
     },
     Exception {
@@ -267,6 +270,8 @@ impl Site<'_> {
         let from_callers = |origins: &BTreeSet<Origin>| {
             origins.iter().any(|o| matches!(o, Origin::Request | Origin::Parameter { .. }))
         };
+        // Callers load the document that they hand in.
+        let is_handed_in = self.append.from_caller && selected_by.contains(&Origin::Loaded);
         if has(Origin::Time) {
             Some("each call adds an element with its own time")
         } else if users(&value).difference(&owners).next().is_some() {
@@ -280,7 +285,7 @@ impl Site<'_> {
         } else if self.append.adds_document
             && owners.is_empty()
             && from_callers(&value)
-            && from_callers(&selected_by)
+            && (from_callers(&selected_by) || is_handed_in)
         {
             Some("each call adds a document")
         } else if self.is_in_loop() && value.iter().any(|origin| *origin != Origin::Constant) {

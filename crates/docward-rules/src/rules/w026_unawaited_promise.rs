@@ -104,7 +104,8 @@ fn words(lost: &LostPromise) -> (Severity, String, &'static str, String) {
     };
     let todo = match lost.library {
         _ if lost.in_for_each => {
-            "await Promise.all(list.map(…)), or write `for (const item of list)` with `await`".to_owned()
+            "await Promise.all(list.map(…)), or write `for (const item of list)` with `await`"
+                .to_owned()
         }
         Promiser::Motor | Promiser::PyMongo => format!("write `await` before {method}"),
         _ => format!("write `await` before {method}, or handle the error with .catch()"),

@@ -411,7 +411,8 @@ impl<'u, 't> Scan<'u, 't> {
                 }
                 let Some(asked) = self.asked(found, reading, expr, call, *scope) else { continue };
                 let own = &unit.scopes[id];
-                let given: Vec<&'t str> = function.parameters.iter().map(|(name, _)| *name).collect();
+                let given: Vec<&'t str> =
+                    function.parameters.iter().map(|(name, _)| *name).collect();
                 let names = self.derived(&given, own.at, own.end);
                 let is_handed = call.args.iter().any(|arg| uses(&arg.value, &names, None));
                 if asked.through.is_some() && is_handed {

@@ -333,10 +333,7 @@ impl<'u, 't> Scan<'u, 't> {
     ) -> Made {
         // An element of a list: the innermost loop that calls it so.
         let around = reading.loops.iter().filter(|own| {
-            own.at <= place
-                && place < own.end
-                && own.names.contains(&name)
-                && own.list.at != place
+            own.at <= place && place < own.end && own.names.contains(&name) && own.list.at != place
         });
         if let Some(own) = around.min_by_key(|own| own.end - own.at) {
             return self.made(reading, own.list, own.scope, steps + 1).element();
@@ -407,7 +404,9 @@ impl<'u, 't> Scan<'u, 't> {
                         made.is_stored().then_some(made)
                     })?;
                     match element {
-                        Made::One { is_proven, .. } if self.is_in_loop_or_callback(reading, expr) => {
+                        Made::One { is_proven, .. }
+                            if self.is_in_loop_or_callback(reading, expr) =>
+                        {
                             Made::Many { collection: None, limit: None, is_proven }
                         }
                         _ => return None,

@@ -207,9 +207,7 @@ impl<'u, 't> Scan<'u, 't> {
         given
             .into_iter()
             .filter(|(_, value)| last.is_none_or(|last| value.at >= last))
-            .find_map(|(at, value)| {
-                self.load(value, at, 0).or_else(|| self.loaded_as(value, at))
-            })
+            .find_map(|(at, value)| self.load(value, at, 0).or_else(|| self.loaded_as(value, at)))
     }
 
     /// What a function is given as this parameter: `.then(user => …)`, `(err, user) => …` of a find.
