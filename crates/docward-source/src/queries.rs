@@ -203,6 +203,12 @@ impl<'u, 't> Scan<'u, 't> {
             let reads = if is_by_id { Reads::One } else { reads };
             return Some(Query { collection: Some(target.collection), reads, is_proven });
         }
+        // `db[name].find(filter)`.
+        if let Kind::Index(base, _) = &of.kind
+            && self.values.is_database(base, scope, 0)
+        {
+            return Some(Query { collection: None, reads, is_proven: true });
+        }
         let is_proven = match unit.language {
             language if language.is_jvm() => {
                 let path = of.path()?.to_ascii_lowercase();
