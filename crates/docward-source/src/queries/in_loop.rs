@@ -356,9 +356,12 @@ impl<'u, 't> Scan<'u, 't> {
                 let is_member = matches!(of.kind, Kind::Member(..));
                 let is_telling = name.len() >= TELLING
                     && (name.contains('_') || name[1..].contains(|c: char| c.is_ascii_uppercase()));
+                if !is_member || !is_telling {
+                    return None;
+                }
                 let mut named = askers.iter().filter(|((_, own), _)| own == name);
-                let only = named.next().filter(|_| is_member && is_telling)?;
-                named.next().is_none().then(|| only.1.clone())
+                let (_, collection) = named.next()?;
+                named.next().is_none().then(|| collection.clone())
             }
         }
     }
