@@ -218,6 +218,15 @@ fn mentions(
     let named = |name: &str| {
         settings.iter().any(|text| memchr::memmem::find(text, name.as_bytes()).is_some())
     };
+    // Whoever uses a package calls what its first file hands out.
+    for package in files.iter().filter(|file| file.path.ends_with("package.json")) {
+        let within = code.within_project(&package.name);
+        let entry = read(package).ok().and_then(|text| source::entry_of_package(&within, &text));
+        let file = entry.and_then(|entry| shown.get(&entry));
+        for method in code.methods.iter().filter(|method| Some(&method.file) == file) {
+            all.methods.entry(method.name.clone()).or_default().insert(None);
+        }
+    }
     let unreached = source::unreached(&modules, named);
     all.unreached = unreached.into_iter().filter_map(|file| shown.get(&file).cloned()).collect();
     let as_shown = |file: String| shown.get(&file).cloned();

@@ -5,6 +5,7 @@ mod indexes;
 mod injections;
 mod promises;
 mod queries;
+mod reach;
 #[cfg(test)]
 mod tests;
 
@@ -94,6 +95,8 @@ pub struct Code {
     pub accounts_in: BTreeSet<String>,
     /// Methods that run only if code calls them by name.
     pub methods: BTreeSet<Method>,
+    /// Names of arrays in files that declare schemas, also in parts that functions put together.
+    pub schema_arrays: BTreeSet<String>,
     /// Models, and whether each declares all fields that its documents may have.
     pub closed_models: BTreeMap<String, bool>,
     /// Names that the files of the project use, if they were collected.
@@ -259,6 +262,8 @@ pub struct Append {
     pub kind: AppendKind,
     /// The collection or model, if known.
     pub collection: Option<String>,
+    /// Whether a caller hands the document to the function, which saves it.
+    pub from_caller: bool,
     /// The array.
     pub path: String,
     /// What bounds the length.
@@ -285,6 +290,7 @@ impl Append {
             place,
             kind,
             collection: None,
+            from_caller: false,
             path,
             cap,
             value: BTreeSet::new(),
@@ -550,6 +556,8 @@ pub struct ReadThenWrite {
     pub read_line: u32,
     /// The collection or model, if known.
     pub collection: Option<String>,
+    /// Whether a caller hands the document to the function, which saves it.
+    pub from_caller: bool,
     /// The field. Empty for the whole document.
     pub path: String,
     /// The change.
@@ -735,6 +743,7 @@ impl Code {
             day_keys,
             accounts_in,
             methods,
+            schema_arrays,
             closed_models,
             mentions,
             queries,
@@ -779,6 +788,7 @@ impl Code {
         self.day_keys.extend(day_keys);
         self.accounts_in.extend(accounts_in);
         self.methods.extend(methods);
+        self.schema_arrays.extend(schema_arrays);
         for (model, closed) in closed_models {
             self.closed_models.entry(model).and_modify(|had| *had &= closed).or_insert(closed);
         }
@@ -794,55 +804,6 @@ impl Code {
     pub fn has_health_check(&self) -> bool {
         !self.health_checks.is_empty()
             || self.contacts_in.keys().any(|name| self.called_at_start.contains(name))
-    }
-
-    /// Whether users start a file by hand. It must be in a directory for scripts, and only scripts
-    /// of that kind may import it.
-    pub fn is_hand_run(&self, file: &str) -> bool {
-        let mut seen = BTreeSet::from([file]);
-        let mut next = vec![file];
-        while let Some(file) = next.pop() {
-            if !self.scripts.contains(file) {
-                return false;
-            }
-            let importers = self.imported_by.get(file).into_iter().flatten();
-            next.extend(importers.map(String::as_str).filter(|by| seen.insert(by)));
-        }
-        true
-    }
-
-    /// Whether a file is unreachable by imports.
-    pub fn is_idle(&self, file: &str) -> bool {
-        self.mentions.as_ref().is_some_and(|mentions| mentions.unreached.contains(file))
-    }
-
-    /// Whether code is unreachable, judging by all files of the project. Its file is not imported,
-    /// or it is in a method that only unreachable methods call.
-    pub fn is_never_run(&self, place: &Place) -> bool {
-        let Some(mentions) = &self.mentions else { return false };
-        let file = &place.location.file;
-        if self.is_idle(file) {
-            return true;
-        }
-        let Some(name) = &place.function else { return false };
-        let first = Method { file: file.clone(), name: name.clone(), lines: (0, 0) };
-        let method = self.methods.range(first..).next();
-        if !method.is_some_and(|method| method.file == *file && method.name == *name) {
-            return false;
-        }
-        // Follow the callers of the method until one of them is reachable.
-        let mut known = BTreeSet::from([name]);
-        let mut ways = vec![name];
-        while let Some(name) = ways.pop() {
-            for caller in mentions.methods.get(name).into_iter().flatten() {
-                match caller {
-                    None => return false,
-                    Some(caller) if known.insert(caller) => ways.push(caller),
-                    Some(_) => {}
-                }
-            }
-        }
-        true
     }
 
     /// Whether a field is not stored: the model declares all fields of its documents, but not the
@@ -867,6 +828,17 @@ impl Code {
             && !self.fields.iter().any(|f| f.model == collection && first(&f.path) == wanted)
     }
 
+    /// Whether some model declares a field of this path. It tells documents from other objects that
+    /// have a `save`.
+    pub fn is_declared(&self, path: &str) -> bool {
+        let plain = plain_path(path);
+        self.fields.iter().any(|field| {
+            let declared = plain_path(&field.path);
+            declared == plain
+                || declared.strip_prefix(&plain).is_some_and(|rest| rest.starts_with('.'))
+        })
+    }
+
     /// Returns values that code stores in a field of a model. The spelling may differ between code
     /// and documents: `CreatedAt` is `created_at`.
     pub fn values_of(&self, field: &DeclaredField) -> impl Iterator<Item = &FieldValue> {
@@ -875,15 +847,6 @@ impl Code {
             (value.of == field.model || field.collection.as_ref() == Some(&value.of))
                 && plain_path(&value.path) == path
         })
-    }
-
-    /// Whether the project is a program that one person uses in a terminal.
-    pub fn is_for_one_person(&self) -> bool {
-        self.serving.is_empty()
-            && self
-                .mentions
-                .as_ref()
-                .is_some_and(|mentions| mentions.asks_in_terminal && !mentions.serves)
     }
 }
 

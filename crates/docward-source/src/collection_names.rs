@@ -11,6 +11,11 @@ use super::{
     values::Fragment,
 };
 
+/// Whether a name says that it holds an id: `userId`, `user_id`, `id`.
+fn is_id(name: &str) -> bool {
+    docward_model::words::split(name).last().is_some_and(|word| word == "id")
+}
+
 impl<'u, 't> Scan<'u, 't> {
     /// Records collections whose names are put together: `db.collection("chat_" + userId)`, `db[f"chat_{user_id}"]`.
     pub(super) fn computed_names(&mut self) {
@@ -31,14 +36,24 @@ impl<'u, 't> Scan<'u, 't> {
         for (scope, name) in found {
             let folded = self.values.fold(name, scope);
             let is_text = |f: &Fragment| matches!(f, Fragment::Text(text, _) if !text.is_empty());
-            if folded.whole().is_some() || !folded.fragments.iter().any(is_text) {
+            if folded.whole().is_some() {
                 continue;
             }
-            let shown = folded.fragments.iter().map(|fragment| match fragment {
-                Fragment::Text(text, _) => text.as_str(),
-                Fragment::Hole => "{…}",
-            });
-            let (shown, place) = (shown.collect(), self.place(name.at, scope));
+            let shown = match folded.fragments.iter().any(is_text) {
+                true => {
+                    let parts = folded.fragments.iter().map(|fragment| match fragment {
+                        Fragment::Text(text, _) => text.as_str(),
+                        Fragment::Hole => "{…}",
+                    });
+                    parts.collect()
+                }
+                // A variable alone says what it holds by its name only.
+                false => match name.last_name().filter(|name| is_id(name)) {
+                    Some(name) => format!("{{{name}}}"),
+                    None => continue,
+                },
+            };
+            let place = self.place(name.at, scope);
             let parts = self.origins(self.values.follow(name, scope).0, scope);
             self.out.code.computed_names.push(ComputedName { place, shown, parts });
         }
@@ -59,7 +74,7 @@ impl<'u, 't> Scan<'u, 't> {
             let path = call.callee.path().unwrap_or_default();
             if path == "context.WithTimeout" {
                 let limit = call.positional(1).and_then(|limit| self.duration(limit, scope));
-                found.extend(limit.map(|limit| (scope, expr.at, Some(limit))));
+                found.extend(limit.map(|limit| (scope, expr.at, Some(limit / 1_000_000))));
             } else if self.is_operation_of_go(call)
                 && let Some(context) = call.positional(0)
                 && let Some(made) = self.values.follow(context, scope).0.call()
@@ -92,7 +107,7 @@ impl<'u, 't> Scan<'u, 't> {
             })
     }
 
-    /// A length of time of Go, `10 * time.Second`, in milliseconds.
+    /// A length of time of Go, `10 * time.Second`, in nanoseconds.
     fn duration(&self, expr: &'u Expr<'t>, scope: ScopeId) -> Option<i64> {
         let (expr, scope) = self.values.follow(expr, scope);
         match &expr.kind {
@@ -103,10 +118,12 @@ impl<'u, 't> Scan<'u, 't> {
                 self.duration(call.positional(0)?, scope)
             }
             _ => match expr.path().as_deref() {
-                Some("time.Hour") => Some(3_600_000),
-                Some("time.Minute") => Some(60_000),
-                Some("time.Second") => Some(1_000),
-                Some("time.Millisecond") => Some(1),
+                Some("time.Hour") => Some(3_600_000_000_000),
+                Some("time.Minute") => Some(60_000_000_000),
+                Some("time.Second") => Some(1_000_000_000),
+                Some("time.Millisecond") => Some(1_000_000),
+                Some("time.Microsecond") => Some(1_000),
+                Some("time.Nanosecond") => Some(1),
                 _ => self.values.int(expr, scope),
             },
         }

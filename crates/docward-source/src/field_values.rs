@@ -206,7 +206,7 @@ impl<'u, 't> Scan<'u, 't> {
     /// The collection or model of the document that a variable holds.
     fn model_of(&self, root: &str, at: usize, scope: ScopeId) -> Option<Owner> {
         self.made_as(root, scope).or_else(|| {
-            let loaded = self.loaded_from(root, at, scope).and_then(|loaded| loaded.0);
+            let loaded = self.loaded_from(root, at, scope).and_then(|loaded| loaded.collection);
             loaded.map(Owner::model).or_else(|| self.searched_in(root, scope))
         })
     }

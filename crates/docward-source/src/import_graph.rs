@@ -67,6 +67,15 @@ fn loaded_folders(text: &str) -> Vec<Wanted> {
     out
 }
 
+/// The file that others get who import a published package, by its `package.json`.
+pub fn entry_of_package(within: &str, text: &[u8]) -> Option<String> {
+    let package: serde_json::Value = serde_json::from_slice(text).ok()?;
+    let is_private = package.get("private").and_then(serde_json::Value::as_bool) == Some(true);
+    let main = package.get("main")?.as_str().filter(|_| !is_private)?;
+    let main = if main.contains('.') { main.to_owned() } else { format!("{main}.js") };
+    Some(joined(folder(within), &main))
+}
+
 /// The imports of a file; `None` for languages whose files do not import each other. `within` is its path in the project.
 pub fn module(kind: FileKind, within: &str, text: &[u8]) -> Option<Module> {
     let text = String::from_utf8_lossy(text);

@@ -18,7 +18,7 @@ const EXPIRY: [&str; 6] = [
     "expire",
 ];
 /// How a text shows that something declares expiry.
-const WRITTEN: [&str; 3] = ["xpireAfter", "expires:", "'expires'"];
+const WRITTEN: &str = "xpireAfter";
 
 impl<'u, 't> Scan<'u, 't> {
     /// Finds every index.
@@ -70,7 +70,13 @@ impl<'u, 't> Scan<'u, 't> {
                 deleted.push(field);
             }
         }
-        let written = WRITTEN.iter().any(|word| self.text.contains(word));
+        let mut written = self.text.contains(WRITTEN);
+        // `{type: Date, expires: 60}` of Mongoose: `expires` beside other fields is a field.
+        unit.each(|_, expr| {
+            let Kind::Object(entries) = &expr.kind else { return };
+            let has = |name| entries.iter().any(|entry| entry.name() == Some(name));
+            written |= has("expires") && has("type");
+        });
         if written && !declared.iter().any(|index: &CodeIndex| index.expires) {
             self.out.code.indexes.unread_expiry.insert(self.file.to_owned());
         }

@@ -11,6 +11,7 @@ use super::{
     ir::{Call, Expr, Kind, Part, ScopeId, ScopeKind, StatementKind},
     methods::takes_filter,
     queries::chain_base,
+    updates::UPDATES,
 };
 
 /// What a request can put in the place of a value, in the order of what it allows.
@@ -290,9 +291,34 @@ impl<'u, 't> Scan<'u, 't> {
                 let Some(filter) = first else { return };
                 if let Some((collection, true)) = self.target_of(expr, call, scope) {
                     self.filter(filter, scope, collection.as_deref(), out);
+                    self.whole_update(call, scope, collection.as_deref(), out);
+                }
+            }
+            "findByIdAndUpdate" => {
+                if let Some((collection, true)) = self.target_of(expr, call, scope) {
+                    self.whole_update(call, scope, collection.as_deref(), out);
                 }
             }
             _ => {}
+        }
+    }
+
+    /// `User.findOneAndUpdate(filter, req.body)`.
+    fn whole_update(
+        &self,
+        call: &'u Call<'t>,
+        scope: ScopeId,
+        collection: Option<&str>,
+        out: &mut Vec<Injection>,
+    ) {
+        let is_update = self.values.unit.language.is_script()
+            && call.method().is_some_and(|method| UPDATES.contains(&method));
+        let update = call.positional(1).filter(|_| is_update);
+        if let Some((update, input)) =
+            update.and_then(|arg| Some((arg, self.input(arg, scope, 0)?)))
+            && input.shape > Shape::Text
+        {
+            self.found(InjectionKind::Update, input, update, scope, collection, out);
         }
     }
 

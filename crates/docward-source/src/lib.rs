@@ -63,7 +63,7 @@ use docward_model::{
 
 pub use allow_comments::Allowed;
 pub use file_role::{is_test, stands_aside};
-pub use import_graph::{Module, importers, module, unreached};
+pub use import_graph::{Module, entry_of_package, importers, module, unreached};
 pub use language::{FileKind, Language, Library};
 pub use models::{DeclaredModel, ModelField, ReadModels};
 pub use project_usage::Sought;
@@ -86,6 +86,8 @@ pub struct Known {
     pub(crate) models: BTreeMap<String, String>,
     /// Models by the file that declares no other; `None` when two files of that name do.
     pub(crate) model_files: BTreeMap<String, Option<String>>,
+    /// Models that a file hands out, by the file and the name there; `None` when two files of that name differ.
+    pub(crate) exported: BTreeMap<(String, String), Option<String>>,
     /// Classes of documents that have a version, which is compared when they are saved.
     pub(crate) versioned: BTreeSet<String>,
     /// Classes of Java and Kotlin, with what they extend.
@@ -130,6 +132,7 @@ impl Known {
     pub fn absorb(&mut self, other: Self) {
         unite(&mut self.constants, other.constants);
         unite(&mut self.model_files, other.model_files);
+        unite(&mut self.exported, other.exported);
         self.local_defaults.extend(other.local_defaults);
         self.models.extend(other.models);
         self.versioned.extend(other.versioned);
@@ -149,10 +152,20 @@ impl Known {
         self.askers.extend(other.askers);
     }
 
+    /// Whether a file hands out models.
+    pub(crate) fn hands_out_models(&self, stem: &str) -> bool {
+        let of_file = self.exported.range((stem.to_owned(), String::new())..);
+        of_file.take_while(|((file, _), _)| file == stem).any(|(_, model)| model.is_some())
+    }
+
     /// Names of models and of their parts, by which files are found that use one without saying `mongo` anywhere.
     pub fn model_names(&self) -> impl Iterator<Item = &str> {
         let parts = self.parts.iter().map(|(_, class)| class);
-        self.models.keys().chain(parts).chain(self.kept.keys()).map(String::as_str)
+        let exported = self.exported.keys().map(|(_, name)| name);
+        let names = self.models.keys().chain(parts).chain(self.kept.keys());
+        // Whoever is given a document may change and save it without naming its model.
+        let saves = (!self.models.is_empty()).then_some(".save(");
+        names.chain(exported).map(String::as_str).chain(saves)
     }
 
     /// Names of functions that add to arrays, load documents or send queries, where they are no everyday words.
@@ -289,6 +302,7 @@ pub fn scan(
                 is_sample,
                 seen_strings: BTreeSet::new(),
                 declarations: OnceCell::new(),
+                reading: OnceCell::new(),
                 read_models,
                 out: &mut out,
             };
@@ -411,6 +425,8 @@ struct Scan<'u, 't> {
     seen_strings: BTreeSet<usize>,
     /// Annotations of declarations, once they are asked for.
     declarations: OnceCell<annotations::Declarations<'t>>,
+    /// The calls of the file, once they are asked for.
+    reading: OnceCell<queries::Reading<'u, 't>>,
     read_models: ReadModels,
     out: &'u mut Scanned,
 }

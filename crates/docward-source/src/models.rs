@@ -60,8 +60,9 @@ impl<'u, 't> Scan<'u, 't> {
                 is_mongoose.then_some(Library::Mongoose)
             }
             Language::Python
-                if self.text.contains("beanie")
-                    || (self.text.contains("pydantic") && !self.values.known.kept.is_empty()) =>
+                if self.values.unit.imports_from("beanie")
+                    || (self.values.unit.imports_from("pydantic")
+                        && !self.values.known.kept.is_empty()) =>
             {
                 Some(Library::Pydantic)
             }
@@ -84,7 +85,8 @@ impl<'u, 't> Scan<'u, 't> {
             for model in models {
                 // Bodies of requests are models as well; only what is stored counts.
                 let kept = self.values.known.kept.get(&model.name);
-                let is_part = model.embedded && !is_of_requests && self.text.contains("beanie");
+                let is_part =
+                    model.embedded && !is_of_requests && self.values.unit.imports_from("beanie");
                 if library == Library::Pydantic
                     && model.collection.is_none()
                     && !is_part
@@ -130,11 +132,43 @@ impl<'u, 't> Scan<'u, 't> {
                 at <= first || field.types.contains(&BsonType::Double)
             });
         }
-        let is_mapped = || ["mongoengine", "djongo"].iter().any(|name| self.text.contains(name));
-        if self.values.unit.language == Language::Python && is_mapped() {
+        let unit = self.values.unit;
+        let is_mapped = || ["mongoengine", "djongo"].iter().any(|name| unit.imports_from(name));
+        if unit.language == Language::Python && is_mapped() {
             self.mongoengine();
         }
         self.identified();
+        self.schema_arrays();
+    }
+
+    /// Arrays in objects of a file that knows Mongoose, of which functions may make schemas: `members: [{…}]`,
+    /// `votes: {type: Array}`.
+    fn schema_arrays(&mut self) {
+        let unit = self.values.unit;
+        if !unit.language.is_script() || !unit.imports_from("mongoose") {
+            return;
+        }
+        let mut names = Vec::new();
+        unit.each(|_, expr| {
+            let Kind::Object(entries) = &expr.kind else { return };
+            names.extend(entries.iter().filter_map(|entry| {
+                let is_type = |value: &Expr<'t>| match &value.kind {
+                    Kind::List(items) => matches!(items.as_slice(), [only]
+                        if !matches!(only.kind, Kind::Text(_) | Kind::Number(_))),
+                    Kind::Name(name) => *name == "Array",
+                    _ => false,
+                };
+                let is_array = match &entry.value.kind {
+                    Kind::Object(inner) => {
+                        inner.iter().any(|e| e.name() == Some("type") && is_type(&e.value))
+                    }
+                    Kind::List(_) => is_type(&entry.value),
+                    _ => false,
+                };
+                is_array.then(|| entry.name()).flatten().map(str::to_owned)
+            }));
+        });
+        self.out.code.schema_arrays.extend(names);
     }
 
     /// Whether the file belongs to a program that asks an API: it carries over the tags of the server's structs, and
@@ -181,7 +215,7 @@ impl<'u, 't> Scan<'u, 't> {
     /// Classes of MongoEngine, `price = FloatField()`, and of djongo, `price = models.FloatField()`.
     fn mongoengine(&mut self) {
         let unit = self.values.unit;
-        let knows_mongoengine = self.text.contains("mongoengine");
+        let knows_mongoengine = unit.imports_from("mongoengine");
         for statement in &unit.statements {
             let StatementKind::Assign { target, value, .. } = &statement.kind else { continue };
             let ScopeKind::Class { name: model, bases, .. } = &unit.scopes[statement.scope].kind

@@ -146,6 +146,12 @@ impl<'u, 't> Scan<'u, 't> {
             out.insert(Origin::Constant);
             return;
         }
+        if let Kind::Name(name) = expr.kind
+            && let Some(origin) = self.defaulted(name, scope)
+        {
+            out.insert(origin);
+            return;
+        }
         let (next, at) = self.values.follow(expr, scope);
         if !std::ptr::eq(next, expr) {
             return self.origins_into(next, at, steps + 1, out);
@@ -174,8 +180,19 @@ impl<'u, 't> Scan<'u, 't> {
         }
     }
 
+    /// A parameter that gets a default and nothing else: `query = query || {}`.
+    fn defaulted(&self, name: &str, scope: ScopeId) -> Option<Origin> {
+        let given = self.values.given(name, scope);
+        let is_default = |value: &Expr<'t>| {
+            matches!(&value.kind, Kind::Binary("||" | "??" | "or", left, _)
+                if matches!(left.kind, Kind::Name(own) if own == name))
+        };
+        let is_defaulted = !given.is_empty() && given.iter().all(|(_, value)| is_default(value));
+        is_defaulted.then(|| self.parameter(name, scope)).flatten()
+    }
+
     /// What a parameter of a function around stands for.
-    fn parameter(&self, name: &str, scope: ScopeId) -> Option<Origin> {
+    pub(super) fn parameter(&self, name: &str, scope: ScopeId) -> Option<Origin> {
         let unit = self.values.unit;
         let found = unit.around(scope).find_map(|id| match &unit.scopes[id].kind {
             ScopeKind::Function(function) => {

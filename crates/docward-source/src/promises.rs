@@ -86,7 +86,6 @@ impl<'u, 't> Scan<'u, 't> {
     /// Finds every promise that nothing waits for.
     pub(super) fn promises(&mut self) {
         let unit = self.values.unit;
-        self.out.code.hears_rejections |= self.text.contains("unhandledRejection");
         let is_other = OTHER_LIBRARIES.iter().any(|library| unit.imports_from(library));
         if self.values.is_shell || is_other {
             return;
@@ -111,7 +110,33 @@ impl<'u, 't> Scan<'u, 't> {
                 found.extend(self.lost_promise(value, call, scope));
             }
         }
+        let mut hears = false;
+        unit.each(|scope, expr| {
+            found.extend(self.lost_callback(expr, scope));
+            hears |= expr.text().as_deref() == Some("unhandledRejection");
+        });
+        self.out.code.hears_rejections |= hears;
         self.out.code.lost_promises.extend(found);
+    }
+
+    /// The first write in `list.forEach(async (item) => …)`, which goes on before any callback is done.
+    fn lost_callback(&self, expr: &'u Expr<'t>, scope: ScopeId) -> Option<LostPromise> {
+        let unit = self.values.unit;
+        let call = expr.call().filter(|call| call.method() == Some("forEach"))?;
+        let Kind::Function(callback) = call.positional(0)?.kind else { return None };
+        let text = self.text.get(unit.scopes[callback].at..)?;
+        if !unit.language.is_script() || !text.starts_with("async") {
+            return None;
+        }
+        let mut found = None;
+        unit.each(|scope, expr| {
+            if found.is_none() && unit.is_in(scope, callback) {
+                let lost = expr.call().and_then(|call| self.lost_promise(expr, call, scope));
+                found = lost.filter(|lost| lost.writes);
+            }
+        });
+        let place = self.place(expr.at, scope);
+        found.map(|lost| LostPromise { place, in_for_each: true, never_runs: false, ..lost })
     }
 
     fn lost_promise(
@@ -135,6 +160,7 @@ impl<'u, 't> Scan<'u, 't> {
                 library,
                 never_runs,
                 writes: writes || method.contains("And") || method.contains("_and_"),
+                in_for_each: false,
             })
         };
         match self.values.unit.language {
@@ -196,7 +222,6 @@ impl<'u, 't> Scan<'u, 't> {
 
     /// The model of a document that is made or loaded in the same function: `const user = new User(…)`.
     fn document_of_mongoose(&self, of: &'u Expr<'t>, scope: ScopeId) -> Option<String> {
-        let Kind::Name(_) = of.kind else { return None };
         let (made, at) = self.values.follow(of, scope);
         let call = made.call()?;
         if let Some(target) = self.values.target(&call.callee, at)

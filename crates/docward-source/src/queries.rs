@@ -10,12 +10,12 @@ mod numbers;
 mod skips;
 mod sources;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use docward_model::code::Queries;
 
 use super::{
-    Language, Scan,
+    Language, Scan, handlers,
     ir::{Call, Expr, Kind, ScopeId, ScopeKind, StatementKind},
 };
 pub(super) use in_loop::Askers;
@@ -99,7 +99,7 @@ const OF_SQL: [&str; 4] = ["where", "include", "attributes", "relations"];
 const OF_PROJECT: [&str; 6] = ["service", "controller", "api", "store", "manager", "client"];
 
 /// The calls of a file.
-struct Reading<'u, 't> {
+pub(super) struct Reading<'u, 't> {
     calls: Vec<(ScopeId, &'u Expr<'t>)>,
     /// Functions that are given to a call, with that call.
     callbacks: BTreeMap<ScopeId, (ScopeId, &'u Expr<'t>)>,
@@ -113,19 +113,24 @@ impl<'u, 't> Scan<'u, 't> {
     /// Finds all that is said about queries.
     pub(super) fn queries(&mut self) {
         let reading = self.reading();
-        let chains = self.chains(&reading);
+        let chains = self.chains(reading);
         let found = Queries {
-            in_loops: self.in_loops(&reading),
-            lists: self.lists(&reading, &chains),
-            skips: self.skips(&reading),
-            next_numbers: self.next_numbers(&reading, &chains),
-            filters: self.filters(&reading),
-            grown: self.grown(&reading),
+            in_loops: self.in_loops(reading),
+            lists: self.lists(reading, &chains),
+            skips: self.skips(reading),
+            next_numbers: self.next_numbers(reading, &chains),
+            filters: self.filters(reading),
+            grown: self.grown(reading),
+            requested: self.requested(reading),
         };
         self.out.code.queries = found;
     }
 
-    fn reading(&self) -> Reading<'u, 't> {
+    fn reading(&self) -> &Reading<'u, 't> {
+        self.reading.get_or_init(|| self.read_calls())
+    }
+
+    fn read_calls(&self) -> Reading<'u, 't> {
         let unit = self.values.unit;
         let mut calls = Vec::new();
         let mut callbacks = BTreeMap::new();
@@ -149,6 +154,22 @@ impl<'u, 't> Scan<'u, 't> {
         let mut reading = Reading { calls, callbacks, functions, loops: Vec::new() };
         reading.loops = self.loops(&reading);
         reading
+    }
+
+    /// Functions that request handlers call, and functions that are registered for a path.
+    fn requested(&self, reading: &Reading<'u, 't>) -> BTreeSet<String> {
+        let unit = self.values.unit;
+        let mut found = BTreeSet::new();
+        for (scope, expr) in &reading.calls {
+            let Some(call) = expr.call() else { continue };
+            if handlers::handler_around(unit, *scope, self.within).is_some() {
+                found.extend(call.method());
+            }
+            if call.callee.path().is_some_and(|path| (unit.language.dialect().is_route)(&path)) {
+                found.extend(call.args.iter().filter_map(|arg| arg.value.last_name()));
+            }
+        }
+        found.into_iter().map(str::to_owned).collect()
     }
 
     /// The query that a call sends.
@@ -181,6 +202,12 @@ impl<'u, 't> Scan<'u, 't> {
             let is_by_id = unit.language == Language::Php && target.is_model && method == "find";
             let reads = if is_by_id { Reads::One } else { reads };
             return Some(Query { collection: Some(target.collection), reads, is_proven });
+        }
+        // `db[name].find(filter)`.
+        if let Kind::Index(base, _) = &of.kind
+            && self.values.is_database(base, scope, 0)
+        {
+            return Some(Query { collection: None, reads, is_proven: true });
         }
         let is_proven = match unit.language {
             language if language.is_jvm() => {
@@ -282,14 +309,34 @@ impl<'u, 't> Scan<'u, 't> {
             })
     }
 
-    /// The one function of the file that a call runs: `load(id)`, `this.load(id)`.
-    fn called_function(&self, reading: &Reading<'u, 't>, call: &Call<'t>) -> Option<ScopeId> {
+    /// The one function of the file that a call runs: `load(id)`, `this.load(id)`, `orders.load(id)` with
+    /// `orders = Orders(db)`.
+    fn called_function(
+        &self,
+        reading: &Reading<'u, 't>,
+        call: &'u Call<'t>,
+        scope: ScopeId,
+    ) -> Option<ScopeId> {
         let is_own = call
             .receiver()
             .is_none_or(|of| matches!(of.kind, Kind::Name("this" | "self" | "cls" | "exports")));
-        let functions = reading.functions.get(call.method().filter(|_| is_own)?)?;
-        match functions.as_slice() {
-            [only] => Some(*only),
+        let functions = reading.functions.get(call.method()?)?;
+        if is_own {
+            return Some(*functions.first().filter(|_| functions.len() == 1)?);
+        }
+        let class = self.class_of(call.receiver()?, scope)?;
+        let own = |id: &&ScopeId| {
+            let parent = self.values.unit.scopes[**id].parent;
+            self.values.unit.class(parent).is_some_and(|(_, name)| name == class)
+        };
+        functions.iter().find(own).copied()
+    }
+
+    /// The class that makes what a variable holds: `Orders` of `orders = Orders(db)`.
+    fn class_of(&self, expr: &'u Expr<'t>, scope: ScopeId) -> Option<&'t str> {
+        let (made, _) = self.values.follow(expr, scope);
+        match made.call()?.callee.kind {
+            Kind::Name(class) if class.starts_with(char::is_uppercase) => Some(class),
             _ => None,
         }
     }

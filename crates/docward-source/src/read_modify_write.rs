@@ -10,6 +10,7 @@ use super::{
     Language, Scan,
     ir::{Call, Expr, Function, Key, Kind, ScopeId, ScopeKind, StatementKind},
     updates::{UPDATES, records},
+    values::stem,
 };
 pub(super) use loads::Loaded;
 
@@ -82,6 +83,20 @@ impl<'u, 't> Scan<'u, 't> {
                 added.push((scope, expr.at, root, path, &value.value, method));
             }
         });
+        // `user.tokens = [...user.tokens, token]`.
+        for statement in &unit.statements {
+            let StatementKind::Assign { target, value, adds: false } = &statement.kind else {
+                continue;
+            };
+            if let Kind::List(items) = &value.kind
+                && let [list, .., value] = items.as_slice()
+                && self.is_spread(list)
+                && list.path() == target.path()
+                && let Some((root, path)) = self.array(target, statement.scope)
+            {
+                added.push((statement.scope, target.at, root, path, value, "concat"));
+            }
+        }
         for (scope, at, root, path, value, method) in added {
             let function = self.outer_function(scope);
             let Some(save) = saved.iter().find(|s| s.function == function && s.root == root) else {
@@ -109,7 +124,8 @@ impl<'u, 't> Scan<'u, 't> {
             };
             let append = self.append(at, scope, AppendKind::Document, path, cap);
             self.out.code.appends.push(Append {
-                collection: collection.0,
+                collection: collection.collection,
+                from_caller: collection.from_caller,
                 value: self.origins(value, scope),
                 adds_document: self.is_document(value, scope),
                 selected_by: self.selection_of(&root, scope),
@@ -120,6 +136,11 @@ impl<'u, 't> Scan<'u, 't> {
                 ..append
             });
         }
+    }
+
+    /// Whether an element of a list stands for all elements of another: `...list`, `*list`.
+    fn is_spread(&self, item: &Expr<'t>) -> bool {
+        self.text.get(item.at..).is_some_and(|text| text.starts_with(['.', '*']))
     }
 
     /// Whether the function cuts an array: `Some(true)` where the cut runs with the addition, `Some(false)` on another
@@ -250,7 +271,10 @@ impl<'u, 't> Scan<'u, 't> {
             };
             let is_script = unit.language.is_script();
             let is_versioned = is_script
-                && (collection.0.as_ref().is_some_and(|m| self.values.known.versioned.contains(m))
+                && (collection
+                    .collection
+                    .as_ref()
+                    .is_some_and(|m| self.values.known.versioned.contains(m))
                     || save.is_own && self.writes_whole_list(&save.root, function, scope));
             let guard = match is_versioned {
                 true => Some(WriteGuard::Version),
@@ -260,7 +284,8 @@ impl<'u, 't> Scan<'u, 't> {
         }
     }
 
-    /// What a variable was loaded from; also by a function of the project, where the document saves itself.
+    /// What a variable was loaded from. Where the document saves itself, a function of the project may have loaded it, or a
+    /// caller may hand it in.
     fn loaded_or_handed(
         &self,
         root: &str,
@@ -269,7 +294,11 @@ impl<'u, 't> Scan<'u, 't> {
         is_own: bool,
     ) -> Option<Loaded> {
         let loaded = self.loaded_from(root, at, scope);
-        loaded.or_else(|| self.handed_over(root, at, scope).filter(|_| is_own))
+        let handed = || {
+            let loaded = self.handed_over(root, at, scope);
+            loaded.or_else(|| self.handed_in(root, scope)).filter(|_| is_own)
+        };
+        loaded.or_else(handed)
     }
 
     /// Whether a whole list of a Mongoose document is assigned before its `save`. Mongoose then adds the version that
@@ -424,7 +453,7 @@ impl<'u, 't> Scan<'u, 't> {
     fn note_race(
         &mut self,
         (scope, at): (ScopeId, usize),
-        collection: Loaded,
+        loaded: Loaded,
         path: String,
         change: Change,
         guard: Option<WriteGuard>,
@@ -435,8 +464,9 @@ impl<'u, 't> Scan<'u, 't> {
             _ => self.location(self.values.unit.scopes[function].at).line,
         };
         let place = self.place(at, scope);
-        let collection = collection.0;
-        let write = ReadThenWrite { place, read_line, collection, path, change, guard };
+        let Loaded { collection, from_caller } = loaded;
+        let write =
+            ReadThenWrite { place, read_line, collection, from_caller, path, change, guard };
         self.out.code.read_then_writes.push(write);
     }
 
@@ -454,10 +484,17 @@ impl<'u, 't> Scan<'u, 't> {
                     };
                     let value = self.values.follow(field.value, field.scope).0;
                     let last = name.rsplit('.').next().unwrap_or(name);
-                    if is_sum(value)
-                        && let Some(root) = self.summed(value, last, field.scope)
-                    {
-                        found.push((field.scope, field.at, root, name.clone(), change_of(value)));
+                    // `let left = doc.stock - n; if (left < 0) left = 0`.
+                    let mut sums = match value.kind {
+                        Kind::Name(name) => self.values.given(name, field.scope),
+                        _ => vec![(field.scope, value)],
+                    };
+                    sums.retain(|(_, value)| is_sum(value));
+                    let sum = sums.into_iter().find_map(|(_, value)| {
+                        Some((self.summed(value, last, field.scope)?, change_of(value)))
+                    });
+                    if let Some((root, change)) = sum {
+                        found.push((field.scope, field.at, root, name.clone(), change));
                     } else if let Some(root) = self.rewritten(field.value, last, field.scope) {
                         found.push((field.scope, field.at, root, name.clone(), Change::List));
                     }
@@ -477,7 +514,7 @@ impl<'u, 't> Scan<'u, 't> {
             if let Some(collection) = self.loaded_from(&root, at, scope) {
                 let append = self.append(at, scope, AppendKind::Document, path, Cap::None);
                 self.out.code.appends.push(Append {
-                    collection: collection.0,
+                    collection: collection.collection,
                     value: self.origins(added, scope),
                     adds_document: self.is_document(added, scope),
                     selected_by: self.selection_of(&root, scope),
@@ -566,7 +603,12 @@ impl<'u, 't> Scan<'u, 't> {
             member_root(expr, field).or_else(|| {
                 let Kind::Name(name) = expr.kind else { return None };
                 let given = self.values.given(name, scope);
-                given.into_iter().find_map(|(_, value)| member_root(value, field))
+                given.into_iter().find_map(|(_, value)| {
+                    // `queue = jobs.find_one(…)["queue"]` has no variable for the document.
+                    let is_part = matches!(&value.kind, Kind::Index(of, key)
+                        if of.call().is_some() && key.text().as_deref() == Some(field));
+                    member_root(value, field).or_else(|| is_part.then(|| name.to_owned()))
+                })
             })
         };
         let mut values = vec![value];
@@ -577,11 +619,7 @@ impl<'u, 't> Scan<'u, 't> {
             Kind::Call(call) if matches!(call.method(), Some("filter" | "concat" | "map")) => {
                 source(call.receiver()?)
             }
-            Kind::List(items) => {
-                let mut spread =
-                    items.iter().filter(|item| self.text[item.at..].starts_with(['.', '*']));
-                spread.find_map(&source)
-            }
+            Kind::List(items) => items.iter().filter(|item| self.is_spread(item)).find_map(&source),
             Kind::Object(entries) => {
                 let mut spread = entries.iter().filter(|entry| matches!(entry.key, Key::Spread));
                 spread.find_map(|entry| source(&entry.value))
@@ -605,26 +643,44 @@ impl<'u, 't> Scan<'u, 't> {
         let function = self.outer_function(scope);
         let text = &self.text[list.at..list.end];
         let is_it = |expr: &Expr<'t>| &self.text[expr.at..expr.end] == text;
+        // `items[at].done`, `_.find(items, …).done`, `item.done` in a loop over the items.
+        let is_inside = |expr: &Expr<'t>| {
+            let mut of = expr;
+            while let Kind::Member(inner, _) | Kind::Index(inner, _) = &of.kind {
+                of = inner;
+                if is_it(of) || self.is_element(of, &is_it) {
+                    return true;
+                }
+            }
+            false
+        };
         let mut found = unit.statements.iter().any(|statement| match &statement.kind {
             StatementKind::Assign { target, .. } => {
-                let mut of = target;
-                let mut is_inside = false;
-                while let Kind::Member(inner, _) | Kind::Index(inner, _) = &of.kind {
-                    of = inner;
-                    is_inside |= is_it(of);
-                }
-                is_inside && self.outer_function(statement.scope) == function
+                is_inside(target) && self.outer_function(statement.scope) == function
             }
             _ => false,
         });
         unit.each(|there, expr| {
             let changes = expr.call().is_some_and(|call| {
                 call.method().is_some_and(|method| CHANGES.contains(&method))
-                    && call.receiver().is_some_and(is_it)
+                    && call.receiver().is_some_and(|of| is_it(of) || is_inside(of))
             });
             found |= changes && self.outer_function(there) == function;
         });
         found
+    }
+
+    /// Whether an expression is an element of a list: what a search finds in it, or the name of a loop over it.
+    fn is_element(&self, expr: &Expr<'t>, is_list: &dyn Fn(&Expr<'t>) -> bool) -> bool {
+        match &expr.kind {
+            Kind::Call(call) => {
+                call.method() == Some("find")
+                    && (call.receiver().is_some_and(is_list)
+                        || call.args.iter().any(|arg| is_list(&arg.value)))
+            }
+            Kind::Name(name) => self.elements_of(name, expr.at).is_some_and(is_list),
+            _ => false,
+        }
     }
 
     /// The element that is added to a list in the function around, where nothing there cuts it.
@@ -703,6 +759,7 @@ impl<'u, 't> super::values::Values<'u, 't> {
                 .any(|mapper| module.contains(mapper))
                 || module.contains("models")
                 || self.known.models.contains_key(import.local)
+                || self.known.hands_out_models(&stem(&import.module))
         })
     }
 }
@@ -789,16 +846,24 @@ pub(super) fn mentions_path(expr: &Expr<'_>, path: &str) -> bool {
     found
 }
 
+/// The variable that holds a document, alone or as an element: `doc`, `docs[0]`.
+fn document_path(expr: &Expr<'_>) -> Option<String> {
+    match &expr.kind {
+        Kind::Index(of, at) if at.text().is_none() => of.path(),
+        _ => expr.path(),
+    }
+}
+
 /// The variable of a member of this name: `doc` of `doc.items`, `doc["items"]` or `doc.get("items", [])`.
 fn member_root(expr: &Expr<'_>, field: &str) -> Option<String> {
     match &expr.kind {
-        Kind::Member(of, name) if *name == field => of.path(),
-        Kind::Index(of, at) if at.text().as_deref() == Some(field) => of.path(),
+        Kind::Member(of, name) if *name == field => document_path(of),
+        Kind::Index(of, at) if at.text().as_deref() == Some(field) => document_path(of),
         Kind::Call(call)
             if call.method() == Some("get")
                 && call.positional(0).and_then(Expr::text).as_deref() == Some(field) =>
         {
-            call.receiver().and_then(Expr::path)
+            call.receiver().and_then(document_path)
         }
         // `doc.items || []`.
         Kind::Binary("||" | "??" | "or", left, _) => member_root(left, field),
@@ -810,15 +875,15 @@ fn member_root(expr: &Expr<'_>, field: &str) -> Option<String> {
 fn summed(expr: &Expr<'_>, field: &str) -> Option<String> {
     let mut root = None;
     expr.visit(&mut |inner| match &inner.kind {
-        Kind::Member(of, name) if *name == field => root = root.take().or(of.path()),
+        Kind::Member(of, name) if *name == field => root = root.take().or(document_path(of)),
         Kind::Index(of, at) if at.text().as_deref() == Some(field) => {
-            root = root.take().or(of.path());
+            root = root.take().or(document_path(of));
         }
         Kind::Call(call)
             if call.method() == Some("get")
                 && call.positional(0).and_then(Expr::text).as_deref() == Some(field) =>
         {
-            root = root.take().or(call.receiver().and_then(Expr::path));
+            root = root.take().or(call.receiver().and_then(document_path));
         }
         _ => {}
     });

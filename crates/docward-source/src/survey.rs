@@ -9,7 +9,7 @@ use docward_model::{Purpose, code::Cap};
 
 use super::{
     FileKind, Known, Language, Scan, Scanned,
-    ir::{Expr, Kind, ScopeKind, StatementKind, Unit},
+    ir::{Expr, Kind, ScopeId, ScopeKind, StatementKind, Unit},
     lower,
     place::Places,
     secrets::is_local,
@@ -35,6 +35,9 @@ pub fn declarations(file: &str, text: &str, kind: FileKind) -> Known {
         local_defaults(&unit, &values, &stem, &mut out);
     }
     models(&unit, &mut out);
+    if language.dialect().names_imported_files {
+        exported_models(&values, &stem, &mut out);
+    }
     (language.dialect().survey)(&values, text, &mut out);
     if let (1, Some(model)) = (out.models.len(), out.models.keys().next()) {
         out.model_files.insert(stem.clone(), Some(model.clone()));
@@ -57,6 +60,7 @@ pub fn functions(file: &str, text: &str, kind: FileKind, known: &Known) -> Known
         is_sample: false,
         seen_strings: BTreeSet::new(),
         declarations: OnceCell::new(),
+        reading: OnceCell::new(),
         read_models: |_, _| Vec::new(),
         out: &mut out,
     };
@@ -162,6 +166,38 @@ fn is_for_this_machine(text: &str) -> bool {
         let client = parsed.client(Purpose::Client);
         !client.srv && client.hosts.iter().all(|host| is_local(host))
     })
+}
+
+/// Models that a file hands out: `exports.users = mongoose.model('users', schema)`, `module.exports = {users}`,
+/// `export const User = mongoose.model('User', schema)`.
+fn exported_models<'u, 't>(values: &Values<'u, 't>, stem: &str, out: &mut Known) {
+    let mut note = |name: &str, value: &'u Expr<'t>, scope: ScopeId| {
+        let (value, at) = values.follow(value, scope);
+        if value.call().is_some_and(|call| call.method() == Some("model"))
+            && let Some(target) = values.target(value, at)
+        {
+            out.exported.insert((stem.to_owned(), name.to_owned()), Some(target.collection));
+        }
+    };
+    for statement in &values.unit.statements {
+        let StatementKind::Assign { target, value, adds: false } = &statement.kind else {
+            continue;
+        };
+        let Some(path) = target.path() else { continue };
+        if let Kind::Object(entries) = &value.kind
+            && matches!(path.as_str(), "module.exports" | "exports")
+        {
+            for entry in entries {
+                entry.name().into_iter().for_each(|name| note(name, &entry.value, statement.scope));
+            }
+        }
+        let name = path.strip_prefix("module.").unwrap_or(&path);
+        let name = name.strip_prefix("exports.").unwrap_or(name);
+        let is_of_module = matches!(values.unit.scopes[statement.scope].kind, ScopeKind::Module);
+        if is_of_module && !name.contains('.') {
+            note(name, value, statement.scope);
+        }
+    }
 }
 
 /// Classes of documents.

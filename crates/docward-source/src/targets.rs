@@ -61,9 +61,12 @@ impl<'u, 't> Values<'u, 't> {
         // `User` is the model, whatever it was assigned from.
         let model = match &expr.kind {
             Kind::Name(name) if self.known.models.contains_key(*name) => Some(*name),
-            Kind::Name(name) => self.model_of_file(expr).or_else(|| {
-                (self.local_model(expr, scope) || self.imported_model(name)).then_some(*name)
-            }),
+            Kind::Name(name) => {
+                self.model_of_file(expr).or_else(|| self.exported_model(expr)).or_else(|| {
+                    (self.local_model(expr, scope) || self.imported_model(name)).then_some(*name)
+                })
+            }
+            Kind::Member(..) => self.exported_model(expr),
             _ => None,
         };
         if let Some(model) = model {
@@ -168,6 +171,21 @@ impl<'u, 't> Values<'u, 't> {
         let is_model = import.module.to_ascii_lowercase().contains("model");
         let stem = stem(&import.module);
         self.known.model_files.get(&stem).filter(|_| is_whole && is_model)?.as_deref()
+    }
+
+    /// The model that another file hands out under a name: `db.users` with `const db = require('./model')`, `users` with
+    /// `const {users} = require('./model')`.
+    fn exported_model(&self, expr: &Expr<'t>) -> Option<&'u str> {
+        let (module, name) = match &expr.kind {
+            Kind::Member(of, name) => (self.module_of(of)?, *name),
+            Kind::Name(local) => {
+                let import = self.unit.import(local)?;
+                (import.module.to_string(), import.name)
+            }
+            _ => return None,
+        };
+        let key = (stem(&module), name.to_owned());
+        self.known.exported.get(&key).filter(|_| module.starts_with('.'))?.as_deref()
     }
 
     /// `const User = mongoose.model(…)` in this file.

@@ -111,7 +111,7 @@ impl<'u, 't> Values<'u, 't> {
 
     /// All values that a name or member is given where it can be seen from, nearest owner first.
     pub(crate) fn given(&self, path: &str, scope: ScopeId) -> Vec<(ScopeId, &'u Expr<'t>)> {
-        let Some(all) = self.assigned.get(path) else { return Vec::new() };
+        let all = self.assigned.get(path).map_or(&[][..], Vec::as_slice);
         // Members (`self.client`) belong to the object, wherever they are assigned.
         if path.contains('.') {
             let class = self.unit.class(scope).map(|(id, _)| id);
@@ -122,13 +122,22 @@ impl<'u, 't> Values<'u, 't> {
                 .collect();
         }
         for outer in self.unit.around(scope) {
-            let here: Vec<_> =
-                all.iter().filter(|(at, _)| self.owner(*at) == outer).copied().collect();
+            // A field of a class is declared without a value.
+            let is_given = |value: &Expr<'t>| {
+                !self.unit.language.is_jvm()
+                    || !matches!(&value.kind, Kind::Other(held) if held.is_empty())
+            };
+            let own = all.iter().filter(|(at, value)| self.owner(*at) == outer && is_given(value));
+            let here: Vec<_> = own.copied().collect();
             if !here.is_empty() {
                 return self.of_block(path, scope, here);
             }
         }
-        Vec::new()
+        // A field of a class, which Java and Kotlin name without `this`.
+        match self.unit.language.is_jvm() {
+            true => self.given(&format!("this.{path}"), scope),
+            false => Vec::new(),
+        }
     }
 
     /// Of values given to a name, those of the name that counts in this block: another block may have one of its

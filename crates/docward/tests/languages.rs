@@ -27,7 +27,8 @@ fn wanted(files: &[(String, String)]) -> BTreeSet<String> {
     let mut wanted = BTreeSet::new();
     for (name, text) in files {
         for (line, text) in text.lines().enumerate() {
-            if let Some((_, codes)) = text.split_once("// lint: ") {
+            let comment = text.split_once("// lint: ").or_else(|| text.split_once("# lint: "));
+            if let Some((_, codes)) = comment {
                 wanted.extend(codes.split(' ').map(|code| format!("{code} {name}:{}", line + 1)));
             }
         }
@@ -71,6 +72,12 @@ fn php_is_read() {
 #[test]
 fn c_sharp_is_read() {
     holds("csharp");
+}
+
+/// Documents, queries and names are followed through modules, callbacks, classes and callers.
+#[test]
+fn ck_9_ck_12_ck_15_dm_08_2_a_project_is_read_across_functions() {
+    holds("project");
 }
 
 /// A damaged file ends neither the run nor the search in other files. A text that the parser

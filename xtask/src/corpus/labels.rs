@@ -22,7 +22,7 @@ pub(super) const KINDS: &[Kind] = &[
     Kind { name: "string-date", rules: &["T021"] },
     Kind { name: "client-per-request", rules: &["C040", "C041"] },
     Kind { name: "hard-coded-credential", rules: &["S020"] },
-    Kind { name: "collection-per-entity", rules: &["N021"] },
+    Kind { name: "collection-per-entity", rules: &["L020"] },
     Kind { name: "query-per-result", rules: &["W022"] },
     Kind { name: "unbounded-find", rules: &["W023"] },
     Kind { name: "injection", rules: &["S021"] },

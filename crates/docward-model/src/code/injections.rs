@@ -50,6 +50,8 @@ pub enum InjectionKind {
     Filter,
     /// The condition on a field: the value may be an operator.
     Operator(String),
+    /// The whole update of a mapper, which takes fields without an operator.
+    Update,
 }
 
 /// A library or setting that checks requests before they reach a query.

@@ -17,6 +17,8 @@ pub struct LostPromise {
     pub never_runs: bool,
     /// Whether the method changes data.
     pub writes: bool,
+    /// Whether it is in an asynchronous callback of `forEach`, which waits for no callback.
+    pub in_for_each: bool,
 }
 
 /// A library that returns promises.

@@ -1,6 +1,8 @@
 //! Facts about statements that read documents: how often they run, how much they return, how they page and what is
 //! computed from the result.
 
+use std::collections::BTreeSet;
+
 use super::Place;
 
 /// Facts about queries.
@@ -17,19 +19,22 @@ pub struct Queries {
     /// Fields that filters name.
     pub filters: Vec<FilterField>,
     /// Collections that request handlers insert documents into.
-    pub grown: std::collections::BTreeSet<String>,
+    pub grown: BTreeSet<String>,
+    /// Functions that request handlers call by name, and functions that are registered for a path.
+    pub requested: BTreeSet<String>,
 }
 
 impl Queries {
     /// Adds the facts of another file.
     pub(super) fn absorb(&mut self, other: Self) {
-        let Self { in_loops, lists, skips, next_numbers, filters, grown } = other;
+        let Self { in_loops, lists, skips, next_numbers, filters, grown, requested } = other;
         self.in_loops.extend(in_loops);
         self.lists.extend(lists);
         self.skips.extend(skips);
         self.next_numbers.extend(next_numbers);
         self.filters.extend(filters);
         self.grown.extend(grown);
+        self.requested.extend(requested);
     }
 }
 
@@ -120,6 +125,8 @@ pub struct SkipQuery {
     pub is_proven: bool,
     /// Whether bindings prove that the request decides how many documents are skipped.
     pub from_request: bool,
+    /// Whether a parameter decides it.
+    pub from_caller: bool,
     /// Whether the code limits the number.
     pub is_bounded: bool,
 }

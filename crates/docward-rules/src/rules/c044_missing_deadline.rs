@@ -15,7 +15,8 @@ declare_rule! {
     ///
     /// ## What it checks
     /// Reports operations of the Go driver without a useful time limit:
-    /// - `context.WithTimeout` with more than ten minutes
+    /// - `context.WithTimeout` with more than ten minutes, or with less than ten milliseconds: a number without a unit
+    ///   counts nanoseconds
     /// - `context.Background()` or `context.TODO()` for an operation in a request handler
     /// - with `--select pedantic`: the same for operations elsewhere
     ///
@@ -60,24 +61,26 @@ declare_rule! {
     maturity: Preview,
     scope: Everywhere,
     needs: [Code],
-    thresholds: [MOST],
+    thresholds: [MOST, LEAST],
     data: ["path"],
     check: Deployment(check),
 }
 
 threshold!(MOST, "most", Int(600_000), "ms", "our default", "longest time limit of a context");
 
+threshold!(LEAST, "least", Int(10), "ms", "our default", "shortest time limit of a context");
+
 fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
     let Some(found) = &evidence.code else { return };
-    let most = cx.count(&MOST);
+    let limit = |count: u64| i64::try_from(count).unwrap_or(i64::MAX);
+    let (most, least) = (limit(cx.count(&MOST)), limit(cx.count(&LEAST)));
     let is_limited = evidence.uris.iter().any(|uri| uri.option("timeoutMS").is_some());
     let mut files: BTreeMap<(bool, bool, &str), Vec<&Deadline>> = BTreeMap::new();
     for deadline in &found.deadlines {
         let is_missing = deadline.milliseconds.is_none();
-        let is_long =
-            deadline.milliseconds.is_some_and(|ms| ms > i64::try_from(most).unwrap_or(i64::MAX));
+        let is_wrong = deadline.milliseconds.is_some_and(|ms| ms > most || ms < least);
         let file = deadline.place.location.file.as_str();
-        if (is_missing && !is_limited || is_long) && !found.is_hand_run(file) {
+        if (is_missing && !is_limited || is_wrong) && !found.is_hand_run(file) {
             let is_pedantic = is_missing && !deadline.in_handler;
             files.entry((is_pedantic, is_missing, file)).or_default().push(deadline);
         }
@@ -85,19 +88,29 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
     for ((is_pedantic, ..), deadlines) in files {
         let Some((first, others)) = deadlines.split_first() else { continue };
         let what = match first.milliseconds {
+            Some(ms) if ms < least => {
+                format!("a context ends operations after {ms} ms (at least {least} ms)")
+            }
             Some(ms) => format!(
                 "a context allows operations to take {} s (limit {} s)",
                 text::count(ms.unsigned_abs() / 1000),
-                text::count(most / 1000)
+                text::count(most.unsigned_abs() / 1000)
             ),
             None => "an operation uses a context without a deadline".to_owned(),
         };
         let draft = code::draft(
             evidence,
             &first.place,
-            if first.milliseconds.is_some() { "long" } else { "missing" },
+            match first.milliseconds {
+                Some(ms) if ms < least => "short",
+                Some(_) => "long",
+                None => "missing",
+            },
             what,
-            "when the server is slow, requests pile up until the process runs out of memory or connections",
+            match first.milliseconds {
+                Some(ms) if ms < least => "no operation ends in that time, so each of them fails",
+                _ => "when the server is slow, requests pile up until the process runs out of memory or connections",
+            },
             "use context.WithTimeout(ctx, 10*time.Second) with the request's context, or set timeoutMS on the client",
         )
         .locations(others.iter().map(|other| other.place.location.clone()));

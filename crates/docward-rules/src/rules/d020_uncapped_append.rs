@@ -47,6 +47,7 @@ declare_rule! {
     /// - a document that the same function makes, or of which there is one for each period (`upsert`)
     /// - an array that the model or `docward.toml` bounds, or that the schema does not declare
     /// - an array whose growth the data show: `unbounded-array` reports it
+    /// - an object of a caller with its own `save`, if no model declares the array
     ///
     /// Only with `--select pedantic`:
     /// - a statement that records a change of a field which the same update sets, as in a status history
@@ -107,7 +108,7 @@ struct Exception {
     applies: fn(&Site<'_>) -> bool,
 }
 
-const EXCEPTIONS: [Exception; 9] = [
+const EXCEPTIONS: [Exception; 10] = [
     Exception {
         text: "values that stand in the code, or that are looked up in a list there",
         is_silent: true,
@@ -137,6 +138,16 @@ const EXCEPTIONS: [Exception; 9] = [
         text: "an array whose growth the data show: `unbounded-array` reports it",
         is_silent: true,
         applies: |site| site.is_shown_by_data,
+    },
+    Exception {
+        text: "an object of a caller with its own `save`, if no model declares the array",
+        is_silent: true,
+        applies: |site| {
+            let array = site.append.path.as_str();
+            site.append.from_caller
+                && !site.found.is_declared(array)
+                && !site.found.schema_arrays.contains(array)
+        },
     },
     Exception {
         text: "a statement that records a change of a field which the same update sets, as in a status history",
@@ -259,6 +270,8 @@ impl Site<'_> {
         let from_callers = |origins: &BTreeSet<Origin>| {
             origins.iter().any(|o| matches!(o, Origin::Request | Origin::Parameter { .. }))
         };
+        // Callers load the document that they hand in.
+        let is_handed_in = self.append.from_caller && selected_by.contains(&Origin::Loaded);
         if has(Origin::Time) {
             Some("each call adds an element with its own time")
         } else if users(&value).difference(&owners).next().is_some() {
@@ -272,7 +285,7 @@ impl Site<'_> {
         } else if self.append.adds_document
             && owners.is_empty()
             && from_callers(&value)
-            && from_callers(&selected_by)
+            && (from_callers(&selected_by) || is_handed_in)
         {
             Some("each call adds a document")
         } else if self.is_in_loop() && value.iter().any(|origin| *origin != Origin::Constant) {

@@ -234,6 +234,8 @@ mod tests {
             shown(&model("RefreshToken", "expires_at: {type: Date, required: true}", "")),
             1
         );
+        assert_eq!(shown(&model("Session", "expires: {type: Date}", "")), 1, "a field's name");
+        assert_eq!(shown(&model("Session", "expires: {type: Date, expires: 0}", "")), 0);
         for (name, field, more) in [
             ("Session", "expiresAt: {type: Date, expires: 0}", ""),
             ("Session", "expiresAt: {type: Date, index: {expireAfterSeconds: 0}}", ""),

@@ -13,8 +13,8 @@ declare_rule! {
     /// # Collection per id in code
     ///
     /// ## What it checks
-    /// Reports collection names that code builds from text and an id: `db.collection("chat_" + userId)`. Each
-    /// value creates another collection. An id is one of these:
+    /// Reports collection names that code builds from an id: `db.collection("chat_" + userId)`. Each value creates
+    /// another collection. A variable alone counts if its name ends in `id`. An id is one of these:
     /// - the id of a user, or a new id
     /// - a value of the request or of a stored document
     /// - a parameter whose name ends in `id`

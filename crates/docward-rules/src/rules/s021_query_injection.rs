@@ -27,6 +27,7 @@ declare_rule! {
     /// | the condition on another field | warning |
     /// | the condition on `_id` alone | note |
     /// | a regular expression without escaping | warning |
+    /// | the whole update of Mongoose: `findByIdAndUpdate(id, req.body)` | warning |
     ///
     /// JSON bodies, PHP arrays and the query strings of Express 4 hold objects, so that the value may be an operator:
     /// `{"password": {"$ne": null}}` matches every password. Mongoose does not prevent this: it casts the value inside
@@ -106,7 +107,7 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
         injections.sort_by(|a, b| a.place.location.cmp(&b.place.location));
         let draft = draft(evidence, &injections);
         let is_checked = found.injections.guards.contains(&InputGuard::Validator)
-            && matches!(name_of(&injections[0].kind), "filter" | "operator");
+            && matches!(name_of(&injections[0].kind), "filter" | "operator" | "update");
         cx.report(if is_checked { draft.pedantic() } else { draft });
     }
 }
@@ -115,7 +116,7 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
 fn is_guarded(found: &Code, injection: &Injection) -> bool {
     let guards = &found.injections.guards;
     match injection.kind {
-        InjectionKind::Filter | InjectionKind::Operator(_) => {
+        InjectionKind::Filter | InjectionKind::Operator(_) | InjectionKind::Update => {
             guards.contains(&InputGuard::Sanitizer)
                 || (injection.needs_nested_query && guards.contains(&InputGuard::FlatQueries))
         }
@@ -130,6 +131,7 @@ fn name_of(kind: &InjectionKind) -> &'static str {
         InjectionKind::Pattern(_) => "pattern",
         InjectionKind::Filter => "filter",
         InjectionKind::Operator(_) => "operator",
+        InjectionKind::Update => "update",
     }
 }
 
@@ -177,6 +179,12 @@ fn draft(evidence: &Evidence, injections: &[&Injection]) -> Draft {
             format!("{shown} {is} the whole filter{of}"),
             "whoever sends the request chooses the condition, with any field and any operator",
             "take the allowed fields one by one and cast each of them: {name: String(value)}".to_owned(),
+        ),
+        InjectionKind::Update => (
+            Severity::Warn,
+            format!("{shown} {is} the whole update{of}"),
+            "whoever sends the request sets any field of the model, and may send operators",
+            "take the allowed fields one by one: {$set: {name: String(value)}}".to_owned(),
         ),
         InjectionKind::Operator(_) => {
             let severity = if paths.iter().any(|path| is_credential(path)) {
@@ -309,6 +317,29 @@ mod tests {
         let validated = text.replace("exports", "const joi = require('joi');\nexports");
         assert!(check("S021", &validated).is_empty());
         assert_eq!(check_pedantic("S021", &validated).len(), 1);
+    }
+
+    #[test]
+    fn se_9_requests_are_no_updates() {
+        let update = |body: &str| {
+            let text = format!(
+                "source a.js\nconst mongoose = require('mongoose');\nconst User = mongoose.model('User', new mongoose.Schema({{name: String}}));\nexports.put = async (req, res) => {{ {body} }};\n"
+            );
+            severities("S021", "", &text)
+        };
+        for body in [
+            "await User.findByIdAndUpdate(req.params.id, req.body);",
+            "const fields = req.body; await User.findByIdAndUpdate(req.params.id, fields, {new: true});",
+        ] {
+            assert_eq!(update(body), [Severity::Warn], "{body}");
+        }
+        for body in [
+            "await User.findByIdAndUpdate(req.params.id, {name: String(req.body.name)});",
+            "await User.findByIdAndUpdate(req.params.id, {$set: {name: String(req.body.name)}});",
+            "const fields = pick(req.body); await User.findByIdAndUpdate(req.params.id, fields);",
+        ] {
+            assert!(update(body).is_empty(), "{body}");
+        }
     }
 
     #[test]

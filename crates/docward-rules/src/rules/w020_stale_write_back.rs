@@ -29,6 +29,7 @@ declare_rule! {
     /// - a write that asks for the version or value that was read: `@Version`, `optimisticConcurrency`, a list that Mongoose writes as a whole, the value in the filter
     /// - a function that leaves the counting to `$inc` and sets the value in a special case
     /// - a field that the schema does not declare, which is not stored
+    /// - an object of a caller with its own `save`, if no model declares the field
     ///
     /// Only with `--select pedantic`:
     /// - a session that the function is given, with which callers may have begun a transaction
@@ -88,7 +89,7 @@ struct Exception {
     applies: fn(&Code, &ReadThenWrite) -> bool,
 }
 
-const EXCEPTIONS: [Exception; 6] = [
+const EXCEPTIONS: [Exception; 7] = [
     Exception {
         text: "reading and writing in one transaction",
         is_silent: true,
@@ -108,6 +109,11 @@ const EXCEPTIONS: [Exception; 6] = [
         text: "a field that the schema does not declare, which is not stored",
         is_silent: true,
         applies: |found, write| found.is_not_stored(write.collection.as_deref(), &write.path),
+    },
+    Exception {
+        text: "an object of a caller with its own `save`, if no model declares the field",
+        is_silent: true,
+        applies: |found, write| write.from_caller && !found.is_declared(&write.path),
     },
     Exception {
         text: "a session that the function is given, with which callers may have begun a transaction",

@@ -11,8 +11,8 @@ declare_rule! {
     /// # Unbounded find
     ///
     /// ## What it checks
-    /// Reports a query in a request handler that loads a whole collection into memory: without a condition, without a
-    /// limit, and with `toArray()`, `list(…)`, `All(ctx, &all)` or a mapper that returns lists. It is a warning when
+    /// Reports a query in a request handler, or in a function that one calls, that loads a whole collection into memory:
+    /// without a condition, without a limit, and with `toArray()`, `list(…)`, `All(ctx, &all)` or a mapper that returns lists. It is a warning when
     /// the collection grows:
     /// - a request handler, or a function with data of its callers, inserts documents into it, or
     /// - the data show more than `max-documents` documents (`docward audit --code`).
@@ -101,9 +101,14 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
 /// Whether it is proven that a request loads a whole collection.
 fn is_of_request(found: &Code, query: &ListQuery) -> bool {
     query.is_proven
-        && query.in_handler
+        && is_requested(found, query)
         && query.filter == FilterKind::Nothing
         && code::runs_by_itself(found, &query.place)
+}
+
+/// Whether a request handler sends the query, itself or through functions.
+fn is_requested(found: &Code, query: &ListQuery) -> bool {
+    query.in_handler || found.is_requested(&query.place)
 }
 
 fn grows(found: &Code, query: &ListQuery) -> bool {
@@ -111,7 +116,8 @@ fn grows(found: &Code, query: &ListQuery) -> bool {
 }
 
 fn draft(evidence: &Evidence, query: &ListQuery, stored: Option<u64>) -> Draft {
-    let who = if query.in_handler { "each request loads" } else { "this query loads" };
+    let is_requested = evidence.code.as_ref().is_some_and(|found| is_requested(found, query));
+    let who = if is_requested { "each request loads" } else { "this query loads" };
     let which = match query.filter {
         FilterKind::Nothing => "all documents".to_owned(),
         FilterKind::Flags => {

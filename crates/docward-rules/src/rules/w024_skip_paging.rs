@@ -1,6 +1,6 @@
 //! CK-12: pages that are reached by skipping documents.
 
-use docward_model::{Draft, Evidence, Severity, code::SkipQuery};
+use docward_model::{Draft, Evidence, code::SkipQuery};
 
 use crate::{Cx, declare_rule, facts::code, threshold};
 
@@ -8,12 +8,9 @@ declare_rule! {
     /// # Skip paging
     ///
     /// ## What it checks
-    /// Reports a query that skips as many documents as the request asks for: `find().skip(page * size).limit(size)`,
-    /// `SetSkip`, `$skip`, `PageRequest.of(page, size)`.
-    ///
-    /// It is a warning when the collection grows, and a note otherwise. It grows when
-    /// - a request handler, or a function with data of its callers, inserts documents into it, or
-    /// - the data show more than `max-documents` documents (`docward audit --code`).
+    /// Reports a query that skips as many documents as the request or the callers of a function ask for:
+    /// `find().skip(page * size).limit(size)`, `SetSkip`, `$skip`, `PageRequest.of(page, size)`. Code that pages expects
+    /// many documents, so it is a warning.
     ///
     /// ## Exceptions
     /// Not reported:
@@ -61,7 +58,7 @@ declare_rule! {
     W024, "skip-paging",
     level: Recommended,
     area: Speed,
-    severities: [Warn, Info],
+    severities: [Warn],
     clauses: ["CK-12"],
     maturity: Preview,
     scope: Everywhere,
@@ -88,13 +85,10 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
         if stored.is_some_and(|n| n <= most) {
             continue;
         }
-        let grows = skip.collection.as_ref().is_some_and(|name| found.queries.grown.contains(name));
-        let is_certain =
-            skip.is_proven && skip.from_request && code::runs_by_itself(found, &skip.place);
+        let is_certain = skip.is_proven
+            && (skip.from_request || skip.from_caller)
+            && code::runs_by_itself(found, &skip.place);
         let draft = draft(evidence, skip, stored);
-        let grows = grows || stored.is_some();
-        let severity = if is_certain && grows { Severity::Warn } else { Severity::Info };
-        let draft = draft.severity(severity);
         cx.report(if is_certain { draft } else { draft.pedantic() });
     }
 }
@@ -107,6 +101,9 @@ fn draft(evidence: &Evidence, skip: &SkipQuery, stored: Option<u64>) -> Draft {
             format!("each request skips as many of the {n} documents{of} as it asks for")
         }
         (true, None) => format!("each request skips as many documents{of} as it asks for"),
+        (false, _) if skip.from_caller => {
+            format!("this query skips as many documents{of} as callers ask for")
+        }
         (false, _) => format!("this query skips a computed number of documents{of}"),
     };
     let draft = code::draft(

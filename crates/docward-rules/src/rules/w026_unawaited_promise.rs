@@ -13,7 +13,7 @@ declare_rule! {
     /// ## What it checks
     /// Reports calls of the Node.js driver, Mongoose, Motor and the asynchronous PyMongo whose promise nothing waits
     /// for: a statement of its own without `await`, `.then` or a callback, the result of a callback of `forEach`, a
-    /// variable that is never mentioned again.
+    /// variable that is never mentioned again. Also writes in an asynchronous callback of `forEach`, which waits for none.
     ///
     /// | library | what happens | severity |
     /// |---|---|---|
@@ -87,6 +87,9 @@ fn words(lost: &LostPromise) -> (Severity, String, &'static str, String) {
     };
     let what = match lost.never_runs {
         true => format!("{method}{of} is never sent: nothing awaits it"),
+        false if lost.in_for_each => {
+            format!("forEach does not wait for its asynchronous callback, which calls {method}{of}")
+        }
         false => format!("nothing waits for {method}{of}, or handles its error"),
     };
     let why = match lost.library {
@@ -100,6 +103,10 @@ fn words(lost: &LostPromise) -> (Severity, String, &'static str, String) {
         }
     };
     let todo = match lost.library {
+        _ if lost.in_for_each => {
+            "await Promise.all(list.map(…)), or write `for (const item of list)` with `await`"
+                .to_owned()
+        }
         Promiser::Motor | Promiser::PyMongo => format!("write `await` before {method}"),
         _ => format!("write `await` before {method}, or handle the error with .catch()"),
     };

@@ -241,6 +241,13 @@ impl<'u, 't> Scan<'u, 't> {
         }
     }
 
+    /// The list of which a name is an element at a place.
+    pub(in super::super) fn elements_of(&self, name: &str, at: usize) -> Option<&'u Expr<'t>> {
+        let loops = self.reading().loops.iter();
+        let around = loops.filter(|own| own.at <= at && at < own.end && own.names.contains(&name));
+        around.min_by_key(|own| own.end - own.at).map(|own| own.list)
+    }
+
     /// Finds queries that run once for each element of a list.
     pub(super) fn in_loops(&self, reading: &Reading<'u, 't>) -> Vec<LoopQuery> {
         let mut loops: Vec<&Loop<'u, 't>> = reading.loops.iter().collect();
@@ -306,18 +313,23 @@ impl<'u, 't> Scan<'u, 't> {
             return Some(Asked { collection, is_proven, through: None });
         }
         let name = call.method()?;
-        if let Some(id) = self.called_function(reading, call) {
+        if let Some(id) = self.called_function(reading, call, scope) {
             let query = asking.get(&id)?;
             let (collection, is_proven) = (query.collection.clone(), query.is_proven);
             return Some(Asked { collection, is_proven, through: Some(name.to_owned()) });
         }
-        let collection = self.asker_elsewhere(call, name)?;
+        let collection = self.asker_elsewhere(call, name, scope)?;
         Some(Asked { collection, is_proven: true, through: Some(name.to_owned()) })
     }
 
     /// A function of another file that sends a query: by the module it is imported from, or by a name that no other
     /// file has.
-    fn asker_elsewhere(&self, call: &Call<'t>, name: &str) -> Option<Option<String>> {
+    fn asker_elsewhere(
+        &self,
+        call: &'u Call<'t>,
+        name: &str,
+        scope: ScopeId,
+    ) -> Option<Option<String>> {
         let (unit, askers) = (self.values.unit, &self.values.known.askers);
         let of_module = |local: &str| {
             let import = unit.import(local)?;
@@ -335,13 +347,21 @@ impl<'u, 't> Scan<'u, 't> {
                 {
                     return of_module(local);
                 }
+                if let Some(class) = self.class_of(of, scope)
+                    && unit.import(class).is_some()
+                {
+                    return of_module(class);
+                }
                 // `this.users.findByEmail(…)` of a class that somebody hands over.
                 let is_member = matches!(of.kind, Kind::Member(..));
                 let is_telling = name.len() >= TELLING
                     && (name.contains('_') || name[1..].contains(|c: char| c.is_ascii_uppercase()));
+                if !is_member || !is_telling {
+                    return None;
+                }
                 let mut named = askers.iter().filter(|((_, own), _)| own == name);
-                let only = named.next().filter(|_| is_member && is_telling)?;
-                named.next().is_none().then(|| only.1.clone())
+                let (_, collection) = named.next()?;
+                named.next().is_none().then(|| collection.clone())
             }
         }
     }
@@ -349,7 +369,7 @@ impl<'u, 't> Scan<'u, 't> {
     /// Functions of the file that send a query with what they are given.
     fn asking(&self, reading: &Reading<'u, 't>) -> BTreeMap<ScopeId, Query> {
         let unit = self.values.unit;
-        let mut found = BTreeMap::new();
+        let mut found: BTreeMap<ScopeId, Query> = BTreeMap::new();
         let queries = reading
             .calls
             .iter()
@@ -375,7 +395,40 @@ impl<'u, 't> Scan<'u, 't> {
                 found.insert(id, query);
             }
         }
+        self.asking_through(reading, &mut found);
         found
+    }
+
+    /// Adds functions that hand what they are given to others that send a query with it.
+    fn asking_through(&self, reading: &Reading<'u, 't>, found: &mut BTreeMap<ScopeId, Query>) {
+        /// Few programs hand a value through more functions.
+        const ROUNDS: usize = 3;
+        let unit = self.values.unit;
+        for _ in 0..ROUNDS {
+            let mut more = Vec::new();
+            for (scope, expr) in &reading.calls {
+                let Some(call) = expr.call() else { continue };
+                let Some((id, function)) = unit.function(*scope) else { continue };
+                if function.name.is_empty() || found.contains_key(&id) {
+                    continue;
+                }
+                let Some(asked) = self.asked(found, reading, expr, call, *scope) else { continue };
+                let own = &unit.scopes[id];
+                let given: Vec<&'t str> =
+                    function.parameters.iter().map(|(name, _)| *name).collect();
+                let names = self.derived(&given, own.at, own.end);
+                let is_handed = call.args.iter().any(|arg| uses(&arg.value, &names, None));
+                if asked.through.is_some() && is_handed {
+                    let is_proven = asked.is_proven && !self.writes(reading, id);
+                    let (collection, reads) = (asked.collection, Reads::One);
+                    more.push((id, Query { collection, reads, is_proven }));
+                }
+            }
+            if more.is_empty() {
+                break;
+            }
+            found.extend(more);
+        }
     }
 
     /// Whether a function changes documents itself.
@@ -389,8 +442,7 @@ impl<'u, 't> Scan<'u, 't> {
 
     /// What other files need to know of functions that send a query with what they are given.
     pub(in super::super) fn askers(&self, stem: &str) -> Askers {
-        let reading = self.reading();
-        let asking = self.asking(&reading);
+        let asking = self.asking(self.reading());
         let named =
             asking.into_iter().filter(|(_, query)| query.is_proven && query.reads != Reads::Number);
         named

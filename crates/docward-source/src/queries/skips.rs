@@ -4,10 +4,10 @@ use docward_model::code::{Origin, SkipQuery};
 
 use super::{
     super::{
-        Scan,
+        Language, Scan,
         ir::{Call, Expr, Kind, ScopeId, ScopeKind},
     },
-    Query, Reading, chain_base,
+    Query, Reading, Reads, chain_base,
 };
 
 /// Methods behind which a chain is about a list in memory.
@@ -48,6 +48,7 @@ impl<'u, 't> Scan<'u, 't> {
             is_proven: skip.is_proven,
             // A number that is called `from` identifies no user.
             from_request: origins.iter().any(|o| matches!(o, Origin::Request | Origin::User(_))),
+            from_caller: origins.iter().any(|o| matches!(o, Origin::Parameter { .. })),
             is_bounded: self.is_clamped(skip.number, skip.scope, 0),
         })
     }
@@ -72,8 +73,16 @@ impl<'u, 't> Scan<'u, 't> {
                 if call.method().is_some_and(|method| IN_MEMORY.contains(&method)) {
                     return None;
                 }
-                let query = self.query(expr, scope);
-                query.or_else(|| self.query_before(call.receiver()?, scope, steps + 1))
+                let query = self.query(expr, scope).or_else(|| self.find_of_cursor(call));
+                query.or_else(|| match call.receiver() {
+                    Some(of) => self.query_before(of, scope, steps + 1),
+                    // A function of the file that begins a query.
+                    None => {
+                        let function = self.called_function(self.reading(), call, scope)?;
+                        let mut returned = self.returned(function);
+                        returned.find_map(|(value, at)| self.query_before(value, at, steps + 1))
+                    }
+                })
             }
             Kind::Name(name) => {
                 let given = self.values.given(name, scope);
@@ -81,6 +90,15 @@ impl<'u, 't> Scan<'u, 't> {
             }
             _ => None,
         }
+    }
+
+    /// `find(filter)` of PyMongo, whatever the filter is: what it returns has a `skip`.
+    fn find_of_cursor(&self, call: &Call<'t>) -> Option<Query> {
+        let is_own = self.values.unit.language == Language::Python
+            && self.values.is_mongo_file()
+            && call.method() == Some("find")
+            && call.receiver().is_some();
+        is_own.then_some(Query { collection: None, reads: Reads::Many, is_proven: true })
     }
 
     /// `find(filter, {skip: n})`, `find(filter, skip=n)`, `options.Find().SetSkip(n)`, `[{$skip: n}]`,
@@ -103,6 +121,13 @@ impl<'u, 't> Scan<'u, 't> {
                 return skip(call.positional(0)?, scope, None, self.values.knows_documents());
             }
             _ => {}
+        }
+        // `pipeline.push({$skip: n})`.
+        if let (Some("push" | "append"), Some(Kind::Object(entries))) =
+            (call.method(), call.positional(0).map(|stage| &stage.kind))
+        {
+            let entry = entries.iter().find(|entry| entry.name() == Some("$skip"))?;
+            return skip(&entry.value, scope, None, true);
         }
         let query = self.query(expr, scope)?;
         if let Some(number) = call.named("skip") {

@@ -7,6 +7,7 @@ use super::{
         Scan,
         ir::{Call, Expr, Kind, ScopeId, ScopeKind},
         origins::position,
+        read_modify_write::Loaded,
     },
     Reading, Reads,
 };
@@ -99,6 +100,7 @@ pub(super) enum Made {
     },
     /// One document.
     One {
+        collection: Option<String>,
         is_proven: bool,
     },
     /// An array of a document.
@@ -125,6 +127,16 @@ impl Made {
         }
     }
 
+    /// The document, if bindings prove that it was loaded.
+    fn loaded(self) -> Option<Loaded> {
+        match self {
+            Self::Many { collection, is_proven: true, .. }
+            | Self::One { collection, is_proven: true } => Some(Loaded::of(collection)),
+            Self::Array { is_proven: true } => Some(Loaded::of(None)),
+            _ => None,
+        }
+    }
+
     fn is_stored(&self) -> bool {
         matches!(self, Self::Many { .. } | Self::One { .. } | Self::Array { .. })
     }
@@ -132,7 +144,8 @@ impl Made {
     /// An element of a list.
     fn element(self) -> Self {
         match self {
-            Self::Many { is_proven, .. } | Self::Array { is_proven } => Self::One { is_proven },
+            Self::Many { collection, is_proven, .. } => Self::One { collection, is_proven },
+            Self::Array { is_proven } => Self::One { collection: None, is_proven },
             other => other,
         }
     }
@@ -140,7 +153,7 @@ impl Made {
     /// A member of a value.
     fn member(self) -> Self {
         match self {
-            Self::One { is_proven } => Self::Array { is_proven },
+            Self::One { is_proven, .. } => Self::Array { is_proven },
             other => other,
         }
     }
@@ -223,7 +236,7 @@ impl<'u, 't> Scan<'u, 't> {
         if let Some(query) = self.query(expr, scope) {
             let is_proven = query.is_proven;
             return match query.reads {
-                Reads::One => Made::One { is_proven },
+                Reads::One => Made::One { collection: query.collection, is_proven },
                 Reads::Many => {
                     let limit = self.limit_among(call, scope);
                     Made::Many { collection: query.collection, limit, is_proven }
@@ -236,27 +249,34 @@ impl<'u, 't> Scan<'u, 't> {
             match self.made(reading, of, scope, steps + 1) {
                 Made::Many { collection, limit, is_proven } => {
                     if TAKES_ONE.contains(&method) {
-                        return Made::One { is_proven };
+                        return Made::One { collection, is_proven };
                     }
                     let limit = limit.or_else(|| self.limit_of(method, call, scope));
                     return Made::Many { collection, limit, is_proven };
                 }
-                Made::One { is_proven } if STAYS_ONE.contains(&method) && !gets_member(call) => {
-                    return Made::One { is_proven };
+                one @ Made::One { .. } if STAYS_ONE.contains(&method) && !gets_member(call) => {
+                    return one;
                 }
-                Made::One { is_proven } => return Made::Array { is_proven },
+                Made::One { is_proven, .. } => return Made::Array { is_proven },
                 Made::Array { is_proven } => return Made::Array { is_proven },
                 Made::Request => return Made::Request,
                 Made::Constant | Made::Unknown => {}
             }
         }
-        if let Some(function) = self.called_function(reading, call) {
+        if let Some(function) = self.called_function(reading, call, scope) {
             let returned = self.returned(function);
             let made = returned.map(|(value, at)| self.made(reading, value, at, steps + 1));
             let made = self.first_stored(made);
             if made.is_stored() {
                 return made;
             }
+        }
+        // A function of another file that answers with a document which it loaded.
+        let of_project = call.receiver().is_none_or(|of| of.path().is_some());
+        if let Some(Some(collection)) = self.values.known.loaders.get(method)
+            && of_project
+        {
+            return Made::One { collection: collection.clone(), is_proven: true };
         }
         if PASSES.contains(&method) {
             let args = call.args.iter().map(|arg| &arg.value);
@@ -296,12 +316,24 @@ impl<'u, 't> Scan<'u, 't> {
         scope: ScopeId,
         steps: u32,
     ) -> Made {
+        match self.made_at(reading, name, expr.at, scope, steps) {
+            Made::Unknown => self.made_elsewhere(expr, scope),
+            made => made,
+        }
+    }
+
+    /// What a variable holds at a place, as far as the file says.
+    fn made_at(
+        &self,
+        reading: &Reading<'u, 't>,
+        name: &str,
+        place: usize,
+        scope: ScopeId,
+        steps: u32,
+    ) -> Made {
         // An element of a list: the innermost loop that calls it so.
         let around = reading.loops.iter().filter(|own| {
-            own.at <= expr.at
-                && expr.at < own.end
-                && own.names.contains(&name)
-                && own.list.at != expr.at
+            own.at <= place && place < own.end && own.names.contains(&name) && own.list.at != place
         });
         if let Some(own) = around.min_by_key(|own| own.end - own.at) {
             return self.made(reading, own.list, own.scope, steps + 1).element();
@@ -318,8 +350,26 @@ impl<'u, 't> Scan<'u, 't> {
         if made.is_stored() || !given.is_empty() && made != Made::Unknown {
             return made;
         }
-        let made = self.made_of_parameter(reading, name, scope, steps);
-        if made == Made::Unknown { self.made_elsewhere(expr, scope) } else { made }
+        self.made_of_parameter(reading, name, scope, steps)
+    }
+
+    /// The document that a variable holds which has no value of its own: an element of a loop, a parameter of a callback.
+    pub(in super::super) fn loaded_for_name(
+        &self,
+        name: &str,
+        at: usize,
+        scope: ScopeId,
+    ) -> Option<Loaded> {
+        self.made_at(self.reading(), name, at, scope, 0).loaded()
+    }
+
+    /// The document that a value is, or is a part of.
+    pub(in super::super) fn loaded_as(
+        &self,
+        value: &'u Expr<'t>,
+        scope: ScopeId,
+    ) -> Option<Loaded> {
+        self.made(self.reading(), value, scope, 1).loaded()
     }
 
     /// What a variable is filled with behind its declaration, in the same function.
@@ -354,7 +404,9 @@ impl<'u, 't> Scan<'u, 't> {
                         made.is_stored().then_some(made)
                     })?;
                     match element {
-                        Made::One { is_proven } if self.is_in_loop_or_callback(reading, expr) => {
+                        Made::One { is_proven, .. }
+                            if self.is_in_loop_or_callback(reading, expr) =>
+                        {
                             Made::Many { collection: None, limit: None, is_proven }
                         }
                         _ => return None,

@@ -54,9 +54,20 @@ const CHAINED: [&str; 13] = [
     "only",
 ];
 
-/// A document that was loaded, with its collection or model when that can be told.
+/// A document that was loaded.
 #[derive(Clone, Debug)]
-pub(crate) struct Loaded(pub(crate) Option<String>);
+pub(crate) struct Loaded {
+    /// The collection or model, when that can be told.
+    pub(crate) collection: Option<String>,
+    /// Whether a caller hands it to the function.
+    pub(crate) from_caller: bool,
+}
+
+impl Loaded {
+    pub(crate) fn of(collection: Option<String>) -> Self {
+        Self { collection, from_caller: false }
+    }
+}
 
 impl<'u, 't> Scan<'u, 't> {
     /// The variable of a document and the path of its array: `user` and `comments` of `user.comments`, also under a name
@@ -97,6 +108,9 @@ impl<'u, 't> Scan<'u, 't> {
             return BTreeSet::from([Origin::User(root.to_owned())]);
         }
         let given = self.values.given(root, scope);
+        if given.is_empty() {
+            return self.parameter(root, scope).into_iter().collect();
+        }
         given.into_iter().flat_map(|(at, value)| self.argument_origins(value, at)).collect()
     }
 
@@ -104,15 +118,32 @@ impl<'u, 't> Scan<'u, 't> {
     fn is_schema_method(&self, id: ScopeId) -> bool {
         let unit = self.values.unit;
         let ScopeKind::Function(function) = &unit.scopes[id].kind else { return false };
-        let is_given = |target: &Expr<'t>| {
-            target.path().is_some_and(|path| path.rsplit('.').nth(1) == Some("methods"))
+        let is_it = |value: &Expr<'t>| matches!(value.kind, Kind::Function(to) if to == id);
+        let is_method = |target: &Expr<'t>, value: &Expr<'t>| match &value.kind {
+            // `schema.methods = {count: function () {…}}`.
+            Kind::Object(entries) => {
+                target.last_name() == Some("methods")
+                    && entries.iter().any(|entry| is_it(&entry.value))
+            }
+            _ => {
+                is_it(value)
+                    && matches!(&target.kind, Kind::Member(of, _) if of.last_name() == Some("methods"))
+            }
         };
         self.values.is_mapper_file()
             && (function.passed_to.as_deref().is_some_and(|to| to.ends_with("chema.method"))
                 || unit.statements.iter().any(|statement| {
                     matches!(&statement.kind, StatementKind::Assign { target, value, .. }
-                        if matches!(value.kind, Kind::Function(to) if to == id) && is_given(target))
+                        if is_method(target, value))
                 }))
+    }
+
+    /// The document that a caller hands to a function, which saves it: whether it is one of MongoDB, the models say.
+    pub(super) fn handed_in(&self, root: &str, scope: ScopeId) -> Option<Loaded> {
+        let is_given = self.values.given(root, scope).is_empty()
+            && self.parameter(root, scope).is_some()
+            && self.values.unit.language.is_script();
+        is_given.then_some(Loaded { collection: None, from_caller: true })
     }
 
     /// `user.comments` is the array `comments` of `user`; `user.getComments()` too.
@@ -145,20 +176,21 @@ impl<'u, 't> Scan<'u, 't> {
     /// What a variable was loaded from that is used at a place; `None` when it was not loaded, or is not known to be.
     pub(crate) fn loaded_from(&self, root: &str, at: usize, scope: ScopeId) -> Option<Loaded> {
         if root == "req.user" {
-            return self.values.is_mapper_file().then_some(Loaded(None));
+            return self.values.is_mapper_file().then_some(Loaded::of(None));
         }
         if root == "this" {
             let function = self.outer_function(scope);
             let is_method = self.is_schema_method(function);
-            return is_method.then(|| Loaded(self.model_of_method(function)));
+            return is_method.then(|| Loaded::of(self.model_of_method(function)));
         }
         if root == "self" {
             let class = self.document_class(scope)?;
-            return Some(Loaded(Some(self.values.known.collection_of(class))));
+            return Some(Loaded::of(Some(self.values.known.collection_of(class))));
         }
         let given = self.values.given(root, scope);
         if given.is_empty() {
-            return self.loaded_for(root, scope);
+            let loaded = self.loaded_for(root, scope);
+            return loaded.or_else(|| self.loaded_for_name(root, at, scope));
         }
         // What is given to it for good, in a block around the place, makes older values forgotten:
         // `user = new User()` behind a search that found none.
@@ -175,7 +207,7 @@ impl<'u, 't> Scan<'u, 't> {
         given
             .into_iter()
             .filter(|(_, value)| last.is_none_or(|last| value.at >= last))
-            .find_map(|(at, value)| self.load(value, at, 0))
+            .find_map(|(at, value)| self.load(value, at, 0).or_else(|| self.loaded_as(value, at)))
     }
 
     /// What a function is given as this parameter: `.then(user => …)`, `(err, user) => …` of a find.
@@ -187,7 +219,7 @@ impl<'u, 't> Scan<'u, 't> {
         if self.values.unit.language == crate::Language::Python
             && self.values.known.models.contains_key(class)
         {
-            return Some(Loaded(Some(self.values.known.collection_of(class))));
+            return Some(Loaded::of(Some(self.values.known.collection_of(class))));
         }
         let to = function.passed_to.as_deref()?;
         let (of, last) = to.rsplit_once('.').unwrap_or(("", to));
@@ -196,7 +228,7 @@ impl<'u, 't> Scan<'u, 't> {
             || LOADS.contains(&last)
             || (last == "flatMap" && self.follows_find(id));
         if by_find {
-            return self.values.is_mapper_file().then_some(Loaded(None));
+            return self.values.is_mapper_file().then_some(Loaded::of(None));
         }
         // `products.forEach((product) => …)` of a list that was loaded.
         let is_each = matches!(last, "forEach" | "map") && self.values.unit.language.is_script();
@@ -231,7 +263,7 @@ impl<'u, 't> Scan<'u, 't> {
         }
         let target = self.values.target(of, scope).filter(|target| target.is_model)?;
         let lists = matches!(method, "find" | "find_many" | "find_all");
-        lists.then_some(Loaded(Some(target.collection)))
+        lists.then_some(Loaded::of(Some(target.collection)))
     }
 
     pub(super) fn load(&self, value: &'u Expr<'t>, scope: ScopeId, steps: u32) -> Option<Loaded> {
@@ -250,7 +282,7 @@ impl<'u, 't> Scan<'u, 't> {
                 let given = self.values.given(name, scope).into_iter().filter(|_| steps < 4);
                 let (at, last) =
                     given.filter(|(_, v)| v.at < value.at).max_by_key(|(_, v)| v.at)?;
-                return self.load(last, at, steps + 1).map(|_| Loaded(None));
+                return self.load(last, at, steps + 1).map(|_| Loaded::of(None));
             }
             _ => {}
         }
@@ -270,13 +302,13 @@ impl<'u, 't> Scan<'u, 't> {
         {
             // `User.findOne(…)` of a model, `repository.findById(…)`.
             if let Some(target) = self.values.target(of, scope) {
-                return Some(Loaded(Some(target.collection)));
+                return Some(Loaded::of(Some(target.collection)));
             }
             if let Some(found) = self.load(of, scope, steps + 1) {
                 return Some(found);
             }
             if method_is(method, "findOne") && self.writes_there(of, scope) {
-                return Some(Loaded(None));
+                return Some(Loaded::of(None));
             }
             // `Optional<Account> found = repository.findById(id)`, then `found.get()`.
             if let Kind::Name(name) = of.kind
@@ -289,7 +321,7 @@ impl<'u, 't> Scan<'u, 't> {
             // `this.findOne(…)` in a static of a schema.
             let is_this = matches!(of.kind, Kind::Name("this"));
             if is_this && self.values.is_mapper_file() && self.is_schema_static(scope) {
-                return Some(Loaded(None));
+                return Some(Loaded::of(None));
             }
             let path = of.path().or_else(|| queried(of)).unwrap_or_default();
             let is_objects = path.ends_with(".objects");
@@ -297,7 +329,7 @@ impl<'u, 't> Scan<'u, 't> {
                 self.values.unit.language.is_jvm() && path.to_ascii_lowercase().contains("repo");
             let is_of_sql = is_objects && self.is_django_model(&path);
             if (is_objects || is_repository) && !is_of_sql && self.values.is_mapper_file() {
-                return Some(Loaded(None));
+                return Some(Loaded::of(None));
             }
         }
         None
@@ -367,7 +399,7 @@ impl<'u, 't> Scan<'u, 't> {
                 && let Some(Some(first)) = loaded.next()
                 && loaded.all(|other| other.is_some())
             {
-                found.push((function.name.to_owned(), first.0));
+                found.push((function.name.to_owned(), first.collection));
             }
         }
         found
@@ -395,7 +427,7 @@ impl<'u, 't> Scan<'u, 't> {
                 "findById" | "findOne" | "find_one" | "findOneAndUpdate" | "findByIdAndUpdate"
             );
             let of = call.receiver()?.path().unwrap_or_default();
-            (finds && of.to_ascii_lowercase().ends_with("model")).then_some(Loaded(None))
+            (finds && of.to_ascii_lowercase().ends_with("model")).then_some(Loaded::of(None))
         })
     }
 
@@ -445,7 +477,7 @@ impl<'u, 't> Scan<'u, 't> {
         let is_python = self.values.unit.language == crate::Language::Python;
         match &of.kind {
             Kind::Name(root) if matches!(call.method(), Some("update" | "updateOne")) => {
-                self.loaded_from(root, of.at, scope)?.0
+                self.loaded_from(root, of.at, scope)?.collection
             }
             Kind::Member(base, name)
                 if is_python && matches!(base.last_name(), Some("db" | "database")) =>
@@ -498,7 +530,7 @@ impl<'u, 't> Scan<'u, 't> {
         let mut before =
             given.iter().filter(|(block, value)| value.at < at && unit.is_in(scope, *block));
         let name = before.next_back()?.1.call()?.method()?;
-        self.values.known.loaders.get(name)?.clone().map(Loaded)
+        self.values.known.loaders.get(name)?.clone().map(Loaded::of)
     }
 }
 

@@ -79,7 +79,9 @@ impl<'u, 't> Scan<'u, 't> {
                 .into_iter()
                 .filter(|(_, value)| last.is_none_or(|last| value.at >= last))
                 .filter(|(block, value)| self.is_same_place(value, *block, of, scope))
-                .find_map(|(at, value)| self.load(value, at, 0));
+                .find_map(|(at, value)| {
+                    self.load(value, at, 0).or_else(|| self.loaded_as(value, at))
+                });
             if let Some(loaded) = loaded {
                 let guard = match asks_for_more {
                     true => Some(WriteGuard::Version),
@@ -102,7 +104,11 @@ impl<'u, 't> Scan<'u, 't> {
         if self.values.unit.language.is_jvm() {
             return true;
         }
-        let mut read = value.call();
+        let mut read = match &value.kind {
+            // `for doc in users.find(…)`.
+            Kind::Index(list, any) if matches!(any.kind, Kind::Null) => list.call(),
+            _ => value.call(),
+        };
         while let Some(call) =
             read.filter(|call| call.receiver().is_some_and(|of| of.call().is_some()))
             && let Some(method) = call.method()

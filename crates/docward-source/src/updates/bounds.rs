@@ -384,7 +384,7 @@ impl<'u, 't> Scan<'u, 't> {
                 && !begins
                 && let Some(loaded) = self.loaded_from(&root, target.at, statement.scope)
             {
-                found.insert((loaded.0, path));
+                found.insert((loaded.collection, path));
             }
         }
         self.out.code.emptied.extend(found);
