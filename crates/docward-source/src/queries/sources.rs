@@ -322,7 +322,7 @@ impl<'u, 't> Scan<'u, 't> {
         if made == Made::Unknown { self.made_elsewhere(expr, scope) } else { made }
     }
 
-    /// What a variable is filled with behind its declaration, in the same function.
+    /// Returns the values that the same function adds to a variable after its declaration.
     fn filled(
         &self,
         reading: &Reading<'u, 't>,
