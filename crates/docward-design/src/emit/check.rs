@@ -15,7 +15,7 @@ use super::heading;
 
 const HELP: &str = r#"
 var at = db.getSiblingDB(database);
-// An interrupted check leaves a marked database, which is dropped. A database without the mark
+// An interrupted check leaves a marked database; the next check drops it. A database without the mark
 // belongs to someone else.
 var mark = "docward_check";
 var taken = at.getCollectionNames();
@@ -72,7 +72,7 @@ var section = "";
 const PREPARE: &str = r#"  section = "01-collections.js and 02-indexes.js";
   for (const file of ["01-collections.js", "02-indexes.js"]) {
     load(__dirname + "/" + file);
-    // Twice, because the scripts must be repeatable.
+    // Run the scripts twice, because they must be repeatable.
     load(__dirname + "/" + file);
   }
   // The documents have dates of the model, so expiry is turned off during the check.

@@ -117,7 +117,10 @@ pub(super) fn joined(also: Option<&ParentUpdate>, update: bson::Document) -> Bso
 /// Returns a step that fails if a required parent update is missing, so that callers notice.
 pub(super) fn asked(also: Option<&ParentUpdate>) -> Option<Step> {
     let also = also.filter(|also| also.is_required)?;
-    let why = format!("{} is missing: the update of the parent in the same write", also.name);
+    let why = format!(
+        "argument {} is missing: pass the update of the parent for the same write",
+        also.name
+    );
     Some(Step::Code(format!("if ({} == null) throw new Error({});", also.name, quote(&why))))
 }
 

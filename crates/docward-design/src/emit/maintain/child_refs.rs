@@ -150,10 +150,7 @@ impl<'m> Plans<'m> {
         let mut document =
             doc! { SPREAD: given(child), "_id": given("_id"), held: given(parent_id) };
         let mut steps = vec![Step::Code(format!("const _id = {child}._id ?? new ObjectId();"))];
-        let mut does = format!(
-            "Adds one of `{}` as a separate document with the id of its `{}`.",
-            r.name, r.parent
-        );
+        let mut does = format!("Adds a `{}` document with the id of its `{}`.", r.name, r.parent);
         let mut clauses = vec!["PT-ref.1"];
         clauses.extend(summary.clauses.iter());
         if summary.count.is_some() {
@@ -206,7 +203,7 @@ impl<'m> Plans<'m> {
         let Owned { r, parent, children, parent_id, child_id, summary, .. } = owned;
         let gone =
             |from: &str| Statement::new(from, Method::FindOneAndDelete, [owned.filter().into()]);
-        let mut does = format!("Removes one of `{}`.", r.name);
+        let mut does = format!("Removes a `{}` document.", r.name);
         let entity = self.layout.model.entity(&r.child);
         let mut steps = match entity.and_then(|entity| self.beside(entity, &Purpose::Archive)) {
             None => vec![Step::Let("found", gone(&children.name))],
@@ -225,7 +222,7 @@ impl<'m> Plans<'m> {
             let refilled = keeper.map(|keeper| keeper.refilled(parent_id)).unwrap_or_default();
             if summary.preview.is_some() && refilled.is_empty() {
                 does.push_str(&format!(
-                    " The preview has one element less until the next insert, or until `{}` \
+                    " The preview has one element fewer until the next insert, or until `{}` \
                      rebuilds it.",
                     self.name("rebuild", r, true)
                 ));
@@ -269,15 +266,19 @@ impl<'m> Plans<'m> {
         let Owned { r, children, parent_id, held, .. } = owned;
         let find = Statement::find(&children.name, doc! { held: given(parent_id) });
         let (find, which) = match self.order_of(owned) {
-            Some(order) if order == owned.newest_first => (find.then("sort", order), "The newest"),
-            Some(order) => (find.then("sort", order), "The first, as a declared read sorts them,"),
-            None => (find, "Some, in no order,"),
+            Some(order) if order == owned.newest_first => {
+                (find.then("sort", order), "the newest documents")
+            }
+            Some(order) => {
+                (find.then("sort", order), "the first documents, in the order of a declared read,")
+            }
+            None => (find, "some documents, unsorted,"),
         };
         Job {
             name: self.name("list", r, true),
             parameters: vec![parent_id.clone(), "limit = 20".to_owned()],
             does: format!(
-                "{which} of `{}`: the second query, needed only for more than the parent shows.",
+                "Returns {which} of `{}`. Needed only for children that the parent does not contain.",
                 r.name
             ),
             clauses: vec!["PT-hybrid.1"],

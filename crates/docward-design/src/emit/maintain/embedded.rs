@@ -115,7 +115,7 @@ impl<'m> Plans<'m> {
             name: name.clone(),
             parameters: with(parameters, also.as_ref()),
             does: format!(
-                "Sets the `{}` of one `{}` in one write.{}{}",
+                "Sets the `{}` of a `{}` document in one write.{}{}",
                 r.role(),
                 r.parent,
                 inside.along(),

@@ -84,7 +84,7 @@ impl<'m> Plans<'m> {
             Job {
                 name: list.clone(),
                 parameters: vec![id.clone()],
-                does: "Old versions, newest first.".to_owned(),
+                does: "Returns old versions, newest first.".to_owned(),
                 clauses: Vec::new(),
                 steps: vec![Step::Return(
                     Statement::find(&versions.name, doc! { &held: given(&id) })
@@ -195,7 +195,7 @@ impl<'m> Plans<'m> {
             Job {
                 name: count.clone(),
                 parameters: Vec::new(),
-                does: "Counts how many are left, with the index of older shapes.".to_owned(),
+                does: "Counts the remaining documents of older shapes, with their index.".to_owned(),
                 clauses: Vec::new(),
                 steps: vec![Step::Return(Statement::new(
                     &home.name,
@@ -295,7 +295,7 @@ impl<'m> Plans<'m> {
             Job {
                 name: find.clone(),
                 parameters: vec!["name".to_owned(), "value".to_owned()],
-                does: "Finds by any attribute: one index on name and value serves all of them. \
+                does: "Finds documents by any attribute: one index on name and value serves all of them. \
                  `$elemMatch` requires name and value in the same element."
                     .to_owned(),
                 clauses: Vec::new(),

@@ -48,7 +48,7 @@ impl<'m> Link<'m> {
         let (parent, child) = (&self.parent_id, &self.child_id);
         (self.relationship.parent == self.relationship.child).then(|| {
             Step::Code(format!(
-                "if (String({parent}) === String({child})) throw new Error(\"nothing is linked to itself\");"
+                "if (String({parent}) === String({child})) throw new Error(\"a document cannot be linked to itself\");"
             ))
         })
     }
@@ -122,9 +122,9 @@ impl<'m> Plans<'m> {
             name: name.clone(),
             parameters: vec![link.parent_id.clone(), link.child_id.clone()],
             does: format!(
-                "Links one of `{}` to its `{}`{}.",
-                r.parent,
+                "Sets the `{}` of a `{}` document{}.",
                 r.child,
+                r.parent,
                 if has_copies { ", with copies of the fields that are always shown" } else { "" }
             ),
             clauses: vec!["PT-ref.1", "PT-extref.1"],
@@ -235,9 +235,9 @@ impl<'m> Plans<'m> {
             jobs.push(Job {
                 name: back.clone(),
                 parameters: vec![other_id.clone()],
-                does: "Finds everything that is linked to it, with the index on the \
-                 list."
-                    .to_owned(),
+                does:
+                    "Finds all documents that are linked to a document, with the index on the list."
+                        .to_owned(),
                 clauses: vec!["PT-ref.1"],
                 steps: vec![Step::Return(find)],
             });
@@ -336,7 +336,7 @@ impl<'m> Plans<'m> {
                 name: add.clone(),
                 parameters: parameters.clone(),
                 does: format!(
-                    "Adds one pair of `{}` as a document; a duplicate pair is refused.",
+                    "Adds a pair of `{}` as a document; the unique index refuses a duplicate pair.",
                     r.name
                 ),
                 clauses,
@@ -385,7 +385,7 @@ impl<'m> Plans<'m> {
                 Statement::find(&pairs.name, doc! { first: given(&link.parent_id) }),
             ),
             None => (
-                "Finds the other side of a parent, with the unique index.".to_owned(),
+                "Finds the children of a parent, with the unique index.".to_owned(),
                 along(first, second, link.child, &link.parent_id),
             ),
         };
@@ -396,13 +396,13 @@ impl<'m> Plans<'m> {
             reading(
                 &backward,
                 &link.child_id,
-                "Finds the parents of the other side, with the second index.",
+                "Finds the parents of a child, with the second index.",
                 along(second, first, link.parent, &link.child_id),
             ),
             reading(
                 &count,
                 &link.child_id,
-                "Counts the parents of one, with the second index alone.",
+                "Counts the parents of a child, using only the second index.",
                 number,
             ),
         ]);
@@ -463,7 +463,7 @@ impl<'m> Plans<'m> {
                 name: drop.clone(),
                 parameters: vec![link.parent_id.clone()],
                 does: format!(
-                    "Removes all pairs of one `{}`; call it when that one is deleted.",
+                    "Removes all pairs of a `{}`; call it when the document is deleted.",
                     r.parent
                 ),
                 clauses: vec!["PT-junction.1"],
@@ -477,8 +477,8 @@ impl<'m> Plans<'m> {
                 name: drop_back.clone(),
                 parameters: vec![link.child_id.clone()],
                 does: format!(
-                    "Removes all pairs of one `{}`, one by one, so that summaries in parents stay \
-                     right; call it before that one is deleted.",
+                    "Removes all pairs of a `{}` individually, so that summaries in parents stay \
+                     correct; call it before the document is deleted.",
                     r.child
                 ),
                 clauses: vec!["PT-junction.1"],

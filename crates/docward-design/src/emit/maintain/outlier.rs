@@ -105,7 +105,10 @@ impl Pages<'_, '_> {
             )),
             Step::Let("done", Statement::update(self.parents(), room, push())),
             Step::Code("if (done.matchedCount === 1) return 1;".to_owned()),
-            Step::Note("Readers must know about pages before the first one exists.".to_owned()),
+            Step::Note(
+                "Set the flag first: readers must look for pages before the first page exists."
+                    .to_owned(),
+            ),
             Step::Let("marked", mark),
             Step::Note(
                 "The parent is no longer full, or another writer was first: try \

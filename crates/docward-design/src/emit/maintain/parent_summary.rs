@@ -93,7 +93,7 @@ impl<'m> Plans<'m> {
             name: self.name("change", r, false),
             parameters: vec![parent_id, child_id.to_owned(), "changes".to_owned()],
             does: format!(
-                "Changes one of `{}`, and its copies and sums in {}.",
+                "Changes a `{}` document, and its copies and sums in {}.",
                 r.child,
                 text::list(&keepers, 3)
             ),

@@ -34,7 +34,7 @@ impl<'m> Plans<'m> {
         let mut steps = Vec::new();
         if let Some(millis) = length(bucket) {
             steps.push(Step::Note(format!(
-                "A bucket has times from its start up to, but not including, {} later.",
+                "A bucket covers the times from its start (inclusive) to {} later (exclusive).",
                 if millis == DAY { "a day" } else { "an hour" }
             )));
             steps.push(Step::Code(format!(
@@ -255,7 +255,7 @@ impl<'m> Plans<'m> {
             name: name.to_owned(),
             parameters: vec!["series".to_owned(), "from".to_owned(), "to".to_owned()],
             does: format!(
-                "Readings of `{}` of one series, from a time up to, not including, another.",
+                "Returns the readings of one series of `{}` from `from` (inclusive) to `to` (exclusive).",
                 entity.name
             ),
             clauses: vec!["PT-bucket.1", "GC-50"],
@@ -296,8 +296,7 @@ impl<'m> Plans<'m> {
             Job {
                 name: add.clone(),
                 parameters: vec![readings],
-                does: "Inserts many readings in one call; the server groups them by itself."
-                    .to_owned(),
+                does: "Inserts many readings in one call; the server groups them.".to_owned(),
                 clauses: vec!["PT-ts.1", "DM-08.5"],
                 steps: vec![Step::Return(insert)],
             },
@@ -305,7 +304,7 @@ impl<'m> Plans<'m> {
                 name: read.clone(),
                 parameters: vec!["series".to_owned(), "from".to_owned(), "to".to_owned()],
                 does: format!(
-                    "Readings of one `{meta}`, from a time up to, not including, another."
+                    "Returns the readings of one `{meta}` from `from` (inclusive) to `to` (exclusive)."
                 ),
                 clauses: vec!["PT-ts.1"],
                 steps: vec![Step::Return(find)],

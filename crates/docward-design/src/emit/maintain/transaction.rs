@@ -108,7 +108,7 @@ impl<'m> Plans<'m> {
                 job.name, r.parent
             ),
             Some(_) => format!(
-                "Runs `{}`, and the update that `{name}` returns for (gone) on its `{}`, in one \
+                "Runs `{}`, and on its `{}` the update that `{name}(gone)` returns, in one \
                  transaction: both are written, or neither. If the transaction is retried, \
                  `{name}` is called again.",
                 job.name, r.parent

@@ -38,7 +38,7 @@ impl<'m> Plans<'m> {
             name: add.clone(),
             parameters: vec![above.to_owned(), node.clone()],
             does: format!(
-                "Adds one of `{}` below another one, or at the top if that is null.",
+                "Adds a `{}` document below the given parent, or at the top if the parent is null.",
                 entity.name
             ) + &others.iter().map(Other::words).collect::<String>(),
             clauses: vec!["PT-ref.1"],
@@ -86,9 +86,9 @@ impl<'m> Plans<'m> {
         let moved = Job {
             name: shift.clone(),
             parameters: vec![id.to_owned(), above.to_owned()],
-            does: "Moves one with everything below it, or to the top if the other is null. It \
-             makes two writes: run it in a transaction if other clients move nodes at the same \
-             time."
+            does: "Moves a document and its descendants below another document, or to the top if the \
+             target is null. The function makes two writes: run it in a transaction if other clients \
+             move nodes at the same time."
                 .to_owned(),
             clauses: vec!["PT-ref.1"],
             steps: vec![
@@ -104,11 +104,11 @@ impl<'m> Plans<'m> {
                 )),
                 Step::Let("deepest", Statement::new(nodes, Method::Aggregate, [deepest.into()])),
                 Step::Code(format!(
-                    "const levels = (deepest[0]?.most ?? own.ancestors.length) - own.ancestors.length;\nif (above.length + levels > {}) throw new Error(\"it would be too deep\");",
+                    "const levels = (deepest[0]?.most ?? own.ancestors.length) - own.ancestors.length;\nif (above.length + levels > {}) throw new Error(\"the tree would be too deep\");",
                     TREE_DEPTH.max
                 )),
                 Step::Code(format!(
-                    "if (above.some((one) => String(one) === String({id}))) throw new Error(\"it would be below itself\");"
+                    "if (above.some((one) => String(one) === String({id}))) throw new Error(\"a document cannot be its own ancestor\");"
                 )),
                 Step::Run(Statement::update(
                     nodes,
@@ -176,7 +176,7 @@ impl<'m> Plans<'m> {
                 added,
                 reading(
                     &below,
-                    "Finds everything below one, at any depth, with one query.",
+                    "Finds all descendants of a document with one query.",
                     doc! { "ancestors": given(id) },
                 ),
                 reading(&children, "Finds the direct children.", doc! { &held: given(id) }),
