@@ -65,7 +65,7 @@ declare_rule! {
     check: Deployment(check),
 }
 
-threshold!(MOST, "most", Int(600_000), "ms", "our default", "longest time limit of a context");
+threshold!(MOST, "most", Int(600_000), "ms", "our default", "maximum time limit of a context");
 
 fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
     let Some(found) = &evidence.code else { return };

@@ -8,7 +8,7 @@ declare_rule! {
     /// # Skip paging
     ///
     /// ## What it checks
-    /// Reports a query that skips as many documents as the request asks for: `find().skip(page * size).limit(size)`,
+    /// Reports a query for which the request chooses how many documents it skips: `find().skip(page * size).limit(size)`,
     /// `SetSkip`, `$skip`, `PageRequest.of(page, size)`.
     ///
     /// It is a warning when the collection grows, and a note otherwise. It grows when
@@ -57,7 +57,7 @@ declare_rule! {
     /// filter on that key: `{_id: {$gt: last}}`. If users need page numbers, bound them.
     ///
     /// ## When to ignore it
-    /// Nobody opens pages far behind the first, or a filter always leaves few documents.
+    /// Users open only the first pages, or a filter always leaves few documents.
     W024, "skip-paging",
     level: Recommended,
     area: Speed,
@@ -77,7 +77,7 @@ threshold!(
     Int(10_000),
     "documents",
     "our default",
-    "in a collection that holds no more, skipping is cheap"
+    "maximum number of documents in a collection in which skipping is cheap"
 );
 
 fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
@@ -104,9 +104,9 @@ fn draft(evidence: &Evidence, skip: &SkipQuery, stored: Option<u64>) -> Draft {
     let what = match (skip.from_request, stored) {
         (true, Some(n)) => {
             let n = docward_model::text::count(n);
-            format!("each request skips as many of the {n} documents{of} as it asks for")
+            format!("each request chooses how many of the {n} documents{of} the query skips")
         }
-        (true, None) => format!("each request skips as many documents{of} as it asks for"),
+        (true, None) => format!("each request chooses how many documents{of} the query skips"),
         (false, _) => format!("this query skips a computed number of documents{of}"),
     };
     let draft = code::draft(
