@@ -1,20 +1,20 @@
 // MongoDB client for Java 11 or later (mongodb-driver-sync, version 4.3 or later).
 //
-// Written by docward 0.1.0; `docward connect sdk --lang java` writes it again.
+// Written by docward 0.1.0; regenerate it with `docward connect sdk --lang java`.
 //
-// One client for the whole process: shared() makes it when it is first asked for and closes it when the
-// process ends. Everything secret comes from the environment:
+// One client for the whole process: shared() creates it on first use and closes it when the
+// process ends. Logins and hosts come from the environment:
 //
-//   MONGODB_USER, MONGODB_PASSWORD    who logs in
-//   MONGODB_HOSTS                     host:port, or several with commas; for SRV the name alone
-//   MONGODB_REPLICA_SET               the name of the replica set, where there is one
-//   MONGODB_TLS                       "false" where servers offer no TLS
+//   MONGODB_USER, MONGODB_PASSWORD    the login
+//   MONGODB_HOSTS                     host:port, or several separated by commas; for SRV, only the name
+//   MONGODB_REPLICA_SET               the name of the replica set, if there is one
+//   MONGODB_TLS                       "false" if the servers do not support TLS
 //
-// Beside the rule book's samples:
+// Differences from the rule book's samples:
 //
 // - maxWaitTime; since 5.2, the driver recommends one timeout for the whole client instead (GC-28)
 // - MongoClients.create creates clients; MongoClient.create does not exist (GC-27)
-// - the rule book's sample has none; this file has (SDK-ALL.4)
+// - the rule book's sample has none; this file has one (SDK-ALL.4)
 
 import com.mongodb.ConnectionString;
 import com.mongodb.MongoClientSettings;
@@ -29,37 +29,37 @@ import java.util.concurrent.TimeUnit;
 import org.bson.Document;
 
 public final class MongoConnection {
-    /** Milliseconds that the health check takes at most. */
+    /** Time limit of the health check, in milliseconds. */
     public static final long HEALTH_TIMEOUT_MS = 5000;
 
     private static MongoClient shared;
 
     private MongoConnection() {}
 
-    /** By the SRV record of a sharded cluster: new mongos are found without a change here. */
+    /** Connects through the SRV record of a sharded cluster. The driver finds new mongos by itself. */
     public static MongoClient connectSrv() {
         return connect(uri("mongodb+srv", ""));
     }
 
-    /** By the members of a replica set; all of them belong into MONGODB_HOSTS. */
+    /** Connects to a replica set. List all members in MONGODB_HOSTS. */
     public static MongoClient connectReplicaSet() {
         return connect(uri("mongodb", "&replicaSet=" + encoded(setting("MONGODB_REPLICA_SET"))));
     }
 
-    /** By the one address in front of a sharded cluster. */
+    /** Connects through the load balancer in front of a sharded cluster. */
     public static MongoClient connectLoadBalancer() {
         return connect(uri("mongodb", ""));
     }
 
     /**
-     * By every mongos of a sharded cluster. Their addresses must be switched on at the provider, and
+     * Connects to every mongos of a sharded cluster. Their addresses must be switched on at the provider, and
      * MONGODB_HOSTS must follow when mongos are added or removed.
      */
     public static MongoClient connectAllMongos() {
         return connect(uri("mongodb", ""));
     }
 
-    /** Whether the primary (or a mongos) answers within the time; never throws. */
+    /** Returns whether the primary (or a mongos) answers within timeoutMs; never throws. */
     public static boolean checkConnection(MongoClient client, long timeoutMs) {
         CompletableFuture<Boolean> ping = CompletableFuture.supplyAsync(() -> {
             client.getDatabase("admin").runCommand(new Document("ping", 1));
@@ -76,12 +76,12 @@ public final class MongoConnection {
         }
     }
 
-    /** The same with the usual time. */
+    /** Checks the connection with the default time limit. */
     public static boolean checkConnection(MongoClient client) {
         return checkConnection(client, HEALTH_TIMEOUT_MS);
     }
 
-    /** The one client of this process. */
+    /** Returns the one client of this process. */
     public static synchronized MongoClient shared() {
         if (shared == null) {
             shared = connectReplicaSet();
@@ -90,7 +90,7 @@ public final class MongoConnection {
         return shared;
     }
 
-    /** Closes it; safe to call more than once. */
+    /** Closes the shared client; safe to call more than once. */
     public static synchronized void closeShared() {
         if (shared != null) {
             shared.close();
@@ -134,7 +134,7 @@ public final class MongoConnection {
     }
 
     private static String encoded(String text) {
-        // For a form a space is a plus; in a connection string it is not.
+        // URLEncoder writes a space as a plus, which is wrong in a connection string.
         return URLEncoder.encode(text, StandardCharsets.UTF_8).replace("+", "%20");
     }
 

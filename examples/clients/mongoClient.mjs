@@ -1,22 +1,22 @@
 // MongoDB client for Node.js (package mongodb, version 5 or later).
 //
-// Written by docward 0.1.0; `docward connect sdk --lang node` writes it again.
+// Written by docward 0.1.0; regenerate it with `docward connect sdk --lang node`.
 //
-// One client for the whole process: `sharedClient()` makes it when it is first asked for and
-// `closeSharedClient()` closes it. Everything secret comes from the environment:
+// One client for the whole process: `sharedClient()` creates it on first use and
+// `closeSharedClient()` closes it. Logins and hosts come from the environment:
 //
-//   MONGODB_USER, MONGODB_PASSWORD    who logs in
-//   MONGODB_HOSTS                     host:port, or several with commas; for SRV the name alone
-//   MONGODB_REPLICA_SET               the name of the replica set, where there is one
-//   MONGODB_TLS                       "false" where servers offer no TLS
+//   MONGODB_USER, MONGODB_PASSWORD    the login
+//   MONGODB_HOSTS                     host:port, or several separated by commas; for SRV, only the name
+//   MONGODB_REPLICA_SET               the name of the replica set, if there is one
+//   MONGODB_TLS                       "false" if the servers do not support TLS
 //
-// Beside the rule book's samples:
+// Differences from the rule book's samples:
 //
 // - the rule book's sample checks only SRV connections; here every method has the check (SDK-ND.2)
 // - in functions that start for each request, keep the client between warm calls with a pool of at most 5, or use a pooling proxy (GC-14)
 import { MongoClient } from 'mongodb';
 
-/** Milliseconds that the health check takes at most. */
+/** Time limit of the health check, in milliseconds. */
 export const HEALTH_TIMEOUT_MS = 5000;
 
 export const OPTIONS = Object.freeze({
@@ -49,7 +49,7 @@ function uri(scheme) {
   return `${scheme}://${user}:${password}@${setting('MONGODB_HOSTS')}/`;
 }
 
-/** Connects and asks once; a client that cannot is closed before the error goes on. */
+/** Connects and sends one ping. If that fails, closes the client and rethrows the error. */
 async function connect(scheme, more = {}) {
   const tls = process.env.MONGODB_TLS !== 'false';
   const client = new MongoClient(uri(scheme), { ...OPTIONS, tls, ...more });
@@ -63,30 +63,30 @@ async function connect(scheme, more = {}) {
   }
 }
 
-/** By the SRV record of a sharded cluster: new mongos are found without a change here. */
+/** Connects through the SRV record of a sharded cluster. The driver finds new mongos by itself. */
 export function connectSrv() {
   return connect('mongodb+srv');
 }
 
-/** By the members of a replica set; all of them belong into MONGODB_HOSTS. */
+/** Connects to a replica set. List all members in MONGODB_HOSTS. */
 export function connectReplicaSet() {
   return connect('mongodb', { replicaSet: setting('MONGODB_REPLICA_SET') });
 }
 
-/** By the one address in front of a sharded cluster. */
+/** Connects through the load balancer in front of a sharded cluster. */
 export function connectLoadBalancer() {
   return connect('mongodb');
 }
 
 /**
- * By every mongos of a sharded cluster. Their addresses must be switched on at the provider, and
+ * Connects to every mongos of a sharded cluster. Their addresses must be switched on at the provider, and
  * MONGODB_HOSTS must follow when mongos are added or removed.
  */
 export function connectAllMongos() {
   return connect('mongodb');
 }
 
-/** Whether the primary (or a mongos) answers within the time; never rejects. */
+/** Returns whether the primary (or a mongos) answers within `timeoutMs`; never rejects. */
 export async function checkConnection(client, timeoutMs = HEALTH_TIMEOUT_MS) {
   let timer;
   const tooLate = new Promise((resolve) => {
@@ -108,7 +108,7 @@ export async function checkConnection(client, timeoutMs = HEALTH_TIMEOUT_MS) {
 
 let shared;
 
-/** The one client of this process. One that could not connect is not kept: the next call tries again. */
+/** Returns the one client of this process. If it could not connect, the next call tries again. */
 export function sharedClient() {
   shared ??= connectReplicaSet().catch((error) => {
     shared = undefined;
@@ -117,7 +117,7 @@ export function sharedClient() {
   return shared;
 }
 
-/** Closes it; safe to call more than once. Call it when the process is told to end. */
+/** Closes the shared client; safe to call more than once. Call it on SIGTERM or SIGINT. */
 export async function closeSharedClient() {
   const closing = shared;
   shared = undefined;

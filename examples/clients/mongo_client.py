@@ -1,16 +1,16 @@
 """MongoDB client for Python (PyMongo 4.2 or later).
 
-Written by docward 0.1.0; `docward connect sdk --lang python` writes it again.
+Written by docward 0.1.0; regenerate it with `docward connect sdk --lang python`.
 
-One client for the whole process: `shared_client()` makes it when it is first asked for and closes it when
-the process ends. Everything secret comes from the environment:
+One client for the whole process: `shared_client()` creates it on first use and closes it when
+the process ends. Logins and hosts come from the environment:
 
-    MONGODB_USER, MONGODB_PASSWORD    who logs in
-    MONGODB_HOSTS                     host:port, or several with commas; for SRV the name alone
-    MONGODB_REPLICA_SET               the name of the replica set, where there is one
-    MONGODB_TLS                       "false" where servers offer no TLS
+    MONGODB_USER, MONGODB_PASSWORD    the login
+    MONGODB_HOSTS                     host:port, or several separated by commas; for SRV, only the name
+    MONGODB_REPLICA_SET               the name of the replica set, if there is one
+    MONGODB_TLS                       "false" if the servers do not support TLS
 
-Beside the rule book's samples:
+Differences from the rule book's samples:
 
 - readPreference takes text; ReadPreference.SECONDARY_PREFERRED under that name raises ValueError (GC-26)
 - a client must not be used on both sides of fork(); shared_client() creates one per process (SDK-ALL.3)
@@ -26,7 +26,7 @@ import pymongo
 
 _log = logging.getLogger(__name__)
 
-# Seconds that the health check takes at most.
+# Time limit of the health check, in seconds.
 HEALTH_TIMEOUT_S = 5000 / 1000
 
 OPTIONS = {
@@ -44,7 +44,7 @@ OPTIONS = {
     "retryReads": True,
     "w": "majority",
     # Class core: core services must read their own writes (RP-1).
-    # As text: an object under this name is refused with ValueError.
+    # As text: PyMongo raises ValueError for an object here.
     "readPreference": "primary",
 }
 
@@ -64,27 +64,27 @@ def _uri(scheme):
 
 def _client(scheme, **more):
     tls = os.environ.get("MONGODB_TLS", "true") != "false"
-    # Connections are made in the background: use check_connection() to know whether there is one.
+    # The driver connects in the background: check_connection() shows whether it succeeded.
     return pymongo.MongoClient(_uri(scheme), tls=tls, **OPTIONS, **more)
 
 
 def connect_srv():
-    """By the SRV record of a sharded cluster: new mongos are found without a change here."""
+    """Connects through the SRV record of a sharded cluster. The driver finds new mongos by itself."""
     return _client("mongodb+srv")
 
 
 def connect_replica_set():
-    """By the members of a replica set; all of them belong into MONGODB_HOSTS."""
+    """Connects to a replica set. List all members in MONGODB_HOSTS."""
     return _client("mongodb", replicaSet=_setting("MONGODB_REPLICA_SET"))
 
 
 def connect_load_balancer():
-    """By the one address in front of a sharded cluster."""
+    """Connects through the load balancer in front of a sharded cluster."""
     return _client("mongodb")
 
 
 def connect_all_mongos():
-    """By every mongos of a sharded cluster.
+    """Connects to every mongos of a sharded cluster.
 
     Their addresses must be switched on at the provider, and MONGODB_HOSTS must follow when mongos are
     added or removed.
@@ -93,12 +93,12 @@ def connect_all_mongos():
 
 
 def check_connection(client, timeout_s=HEALTH_TIMEOUT_S):
-    """Whether the primary (or a mongos) answers within the time; never raises."""
+    """Returns whether the primary (or a mongos) answers within `timeout_s`; never raises."""
     try:
         with pymongo.timeout(timeout_s):
             client.admin.command("ping")
         return True
-    except Exception as error:  # Whatever happens, a health check answers.
+    except Exception as error:  # A health check must not raise.
         _log.warning("MongoDB does not answer: %s", error)
         return False
 
@@ -109,7 +109,7 @@ _shared_pid = None
 
 
 def shared_client():
-    """The one client of this process; a process made by fork() gets its own."""
+    """Returns the one client of this process; after fork(), the child process gets its own."""
     global _shared, _shared_pid
     with _lock:
         if _shared is None or _shared_pid != os.getpid():
@@ -119,7 +119,7 @@ def shared_client():
 
 
 def close_shared_client():
-    """Closes it; safe to call more than once."""
+    """Closes the shared client; safe to call more than once."""
     global _shared
     with _lock:
         if _shared is not None and _shared_pid == os.getpid():

@@ -1,16 +1,16 @@
 //! MongoDB client for Rust (crate mongodb, version 3, with tokio).
 //!
-//! Written by docward 0.1.0; `docward connect sdk --lang rust` writes it again.
+//! Written by docward 0.1.0; regenerate it with `docward connect sdk --lang rust`.
 //!
-//! One client for the whole process: [`shared`] makes it when it is first asked for, [`close_shared`] closes
-//! it. Everything secret comes from the environment:
+//! One client for the whole process: [`shared`] creates it on first use, [`close_shared`] closes
+//! it. Logins and hosts come from the environment:
 //!
-//! - `MONGODB_USER`, `MONGODB_PASSWORD`: who logs in
-//! - `MONGODB_HOSTS`: host:port, or several with commas; for SRV the name alone
-//! - `MONGODB_REPLICA_SET`: the name of the replica set, where there is one
-//! - `MONGODB_TLS`: "false" where servers offer no TLS
+//! - `MONGODB_USER`, `MONGODB_PASSWORD`: the login
+//! - `MONGODB_HOSTS`: host:port, or several separated by commas; for SRV, only the name
+//! - `MONGODB_REPLICA_SET`: the name of the replica set, if there is one
+//! - `MONGODB_TLS`: "false" if the servers do not support TLS
 //!
-//! Beside the rule book's samples:
+//! Differences from the rule book's samples:
 //!
 //! - there is no waitQueueTimeoutMS: put tokio::time::timeout around operations (OPERATION_TIMEOUT) (GC-28)
 //! - the rule book has no sample for Rust; this file follows the others (SDK-ALL.1)
@@ -25,34 +25,34 @@ use mongodb::{
 };
 use tokio::sync::Mutex;
 
-/// The time that the health check takes at most.
+/// Time limit of the health check.
 pub const HEALTH_TIMEOUT: Duration = Duration::from_millis(5000);
-/// The time to give to an operation with [`tokio::time::timeout`]: it bounds the wait for a connection too,
-/// for which this driver has no option of its own.
+/// Time limit of an operation, for [`tokio::time::timeout`]. It includes the wait for a connection, which this
+/// driver cannot limit separately.
 pub const OPERATION_TIMEOUT: Duration = Duration::from_millis(5000);
 
-/// By the SRV record of a sharded cluster: new mongos are found without a change here.
+/// Connects through the SRV record of a sharded cluster. The driver finds new mongos by itself.
 pub async fn connect_srv() -> Result<Client> {
     connect("mongodb+srv", false).await
 }
 
-/// By the members of a replica set; all of them belong into `MONGODB_HOSTS`.
+/// Connects to a replica set. List all members in `MONGODB_HOSTS`.
 pub async fn connect_replica_set() -> Result<Client> {
     connect("mongodb", true).await
 }
 
-/// By the one address in front of a sharded cluster.
+/// Connects through the load balancer in front of a sharded cluster.
 pub async fn connect_load_balancer() -> Result<Client> {
     connect("mongodb", false).await
 }
 
-/// By every mongos of a sharded cluster. Their addresses must be switched on at the provider, and
+/// Connects to every mongos of a sharded cluster. Their addresses must be switched on at the provider, and
 /// `MONGODB_HOSTS` must follow when mongos are added or removed.
 pub async fn connect_all_mongos() -> Result<Client> {
     connect("mongodb", false).await
 }
 
-/// Whether the primary (or a mongos) answers within the time; never fails.
+/// Returns whether the primary (or a mongos) answers before the timeout; never fails.
 pub async fn check_connection(client: &Client, timeout: Duration) -> bool {
     let admin = client.database("admin");
     let ping = admin.run_command(doc! { "ping": 1 });
@@ -61,7 +61,7 @@ pub async fn check_connection(client: &Client, timeout: Duration) -> bool {
 
 static SHARED: Mutex<Option<Client>> = Mutex::const_new(None);
 
-/// The one client of this process; clones of a client share its pool.
+/// Returns the one client of this process; clones of a client share its pool.
 pub async fn shared() -> Result<Client> {
     let mut shared = SHARED.lock().await;
     if let Some(client) = &*shared {
@@ -72,7 +72,7 @@ pub async fn shared() -> Result<Client> {
     Ok(client)
 }
 
-/// Closes it; safe to call more than once.
+/// Closes the shared client; safe to call more than once.
 pub async fn close_shared() {
     if let Some(client) = SHARED.lock().await.take() {
         client.shutdown().await;
@@ -119,7 +119,7 @@ fn setting(name: &str) -> Result<String> {
         .ok_or_else(|| Error::custom(format!("the environment variable {name} is not set")))
 }
 
-/// What is neither a letter nor a digit, as a percent sign and its number.
+/// Percent-encodes every byte that is neither a letter nor a digit.
 fn encoded(text: &str) -> String {
     let mut out = String::new();
     for byte in text.bytes() {

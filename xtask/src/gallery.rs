@@ -383,7 +383,7 @@ fn figures(decision: &Value) -> Vec<String> {
         let size = text::bytes(bytes);
         out.push(match string(decision, "verdict") {
             "embed" => format!("a parent has {size} at p99"),
-            _ => format!("embedded, a parent would have {size} at p99"),
+            _ => format!("if embedded, a parent would have {size} at p99"),
         });
     }
     let ways = array(decision, "alternatives");

@@ -15,34 +15,48 @@ const MAX_SUBJECT: usize = 72;
 const FIRST_CHECKED_COMMIT: &str = "2026-11-19T07:30:00Z";
 
 /// Phrases that readers stumbled over, and what to write instead.
-const PHRASES: [(&str, &str); 9] = [
-    ("takes in", "imports, includes or receives"),
-    ("taken in", "imported, included or received"),
+const PHRASES: [(&str, &str); 26] = [
+    ("are told", "are reported"),
     ("as information", "as a note"),
+    ("belong into", "belong in"),
+    ("for ever", "forever"),
+    ("gravest", "the highest severity"),
+    ("held against", "checked against"),
     ("is information", "is a note"),
-    ("told as", "reported as"),
+    ("is told", "is reported"),
+    ("lies idle", "is not used"),
     ("mend", "fix or repair"),
     ("mends", "fixes or repairs"),
     ("of none", "of a parent without children, or of an empty list"),
-    ("lies idle", "is not used"),
+    ("read off", "derived from"),
+    ("say anything", "are meaningful"),
+    ("says anything", "is meaningful"),
+    ("so many", "this number of"),
+    ("somebody", "another client, or a person"),
+    ("speaks against", "argues against"),
+    ("switched off", "turned off"),
+    ("taken for", "treated as"),
+    ("taken in", "imported, included or received"),
+    ("takes in", "imports, includes or receives"),
+    ("told apart", "distinguished"),
+    ("told as", "reported as"),
+    ("whoever", "anyone who"),
+    ("worked out", "computed"),
 ];
 
 /// More phrases that readers stumbled over, in messages.
-const MESSAGE_PHRASES: [(&str, &str); 14] = [
+const MESSAGE_PHRASES: [(&str, &str); 11] = [
     ("all the same", "anyway"),
-    ("are told", "are reported"),
-    ("for ever", "forever"),
     ("goes by itself", "expires"),
-    ("held against", "checked against"),
     ("is not known", "is unknown"),
-    ("is told", "is reported"),
+    ("keep coming", "are added continuously"),
+    ("known are", "known keys"),
+    ("last day", "expiry date"),
     ("may be given several times", "can be repeated"),
-    ("read off", "derived from"),
-    ("somebody", "another client"),
-    ("switched off", "turned off"),
-    ("taken for", "treated as"),
-    ("told apart", "distinguished"),
-    ("worked out", "computed"),
+    ("nobody", "no client, or no one"),
+    ("the connection string of", "the connection string"),
+    ("the new form", "the new type, name or validator"),
+    ("the present form", "the current type, name or validator"),
 ];
 
 /// Every fault of the texts.

@@ -163,8 +163,8 @@ impl<'a> View<'a> {
         self.clean(
             "CK-1",
             &codes,
-            "name breaks a naming rule",
-            "names break a naming rule",
+            "finding about names",
+            "findings about names",
             "no name breaks a naming rule",
         )
     }
@@ -291,15 +291,15 @@ impl<'a> View<'a> {
             return (Verdict::Pass, said);
         }
         let seen = if self.evidence.code.is_some() {
-            "no array grows visibly, and the code has no append without a cap, but some caps are \
-             unknown"
+            "no array grows visibly, and the code has no append without a cap, but some arrays \
+             have no visible cap"
         } else {
-            "no array grows visibly, but the code of the programs was not checked"
+            "no array grows visibly, but no code was checked, and some arrays have no visible cap"
         };
         (
             Verdict::Unknown,
             format!(
-                "{seen}: {} of {} without a visible cap: {}",
+                "{seen} ({} of {}): {}",
                 text::count(open.len() as u64),
                 text::plural(arrays, "array"),
                 first(&open)
@@ -322,7 +322,10 @@ impl<'a> View<'a> {
             &["T001", "T002"],
             "field stores dates as text, money as doubles or states as numbers",
             "fields store dates as text, money as doubles or states as numbers",
-            &format!("no dates as text, no money as doubles{}", left_open(&self.documents())),
+            &format!(
+                "no dates are stored as text and no money as doubles{}",
+                left_open(&self.documents())
+            ),
         )
     }
 
@@ -398,8 +401,8 @@ impl<'a> View<'a> {
         }
         match self.findings(&["L002"]).len() {
             0 => (Verdict::Pass, numbers),
-            1 => (Verdict::Warn, format!("1 database has too many; {numbers}")),
-            n => (Verdict::Warn, format!("{n} databases have too many; {numbers}")),
+            1 => (Verdict::Warn, format!("1 database has too many collections; {numbers}")),
+            n => (Verdict::Warn, format!("{n} databases have too many collections; {numbers}")),
         }
     }
 

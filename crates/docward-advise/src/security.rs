@@ -112,13 +112,13 @@ impl SelfCheck<'_> {
             ("SC-1", "Private, or public only through a protected load balancer", self.exposure()),
             ("SC-2", "No network rule allows all addresses", self.groups()),
             ("SC-3", "Access control is on", self.access_control("SC-3")),
-            ("SC-4", "Passwords are long and of four kinds of characters", self.passwords("SC-4")),
+            ("SC-4", "Passwords are long and mix four kinds of characters", self.passwords("SC-4")),
             (
                 "SC-5",
                 "Applications can only read and write their own database",
                 self.accounts("SC-5"),
             ),
-            ("SC-6", "TLS wherever access is public", self.encryption("SC-6")),
+            ("SC-6", "Public connections use TLS", self.encryption("SC-6")),
             ("SC-7", "No passwords in code", self.code()),
         ]
     }

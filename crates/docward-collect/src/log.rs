@@ -159,7 +159,7 @@ impl<'a> Log<'a> {
         match self.first_before.take() {
             Some(why) if self.entries == 0 => Err(why),
             None if self.entries == 0 && self.bad == 0 => {
-                Err("it is empty; nothing was read from it".to_owned())
+                Err("the file is empty; nothing was read".to_owned())
             }
             _ => Ok(bytes),
         }

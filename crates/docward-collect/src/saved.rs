@@ -58,22 +58,22 @@ pub struct SavedEvidence {
 #[derive(Debug, thiserror::Error)]
 pub enum SavedError {
     /// The file cannot be opened or read.
-    #[error("cannot be read: {0}")]
+    #[error("this file cannot be read: {0}")]
     Read(#[from] io::Error),
     /// The file has other content.
-    #[error("is not an evidence file; `docward audit SOURCE --save-evidence FILE` writes one")]
+    #[error("this is not an evidence file; `docward audit SOURCE --save-evidence FILE` writes one")]
     Other,
     /// Another version of the format.
     #[error(
-        "has version {found} of the evidence format, but this version of Docward reads version \
-         {VERSION}: collect it again, or use the version of Docward that wrote it"
+        "this file has version {found} of the evidence format, but this version of Docward reads \
+         version {VERSION}: collect the evidence again, or use the version of Docward that wrote it"
     )]
     Version {
         /// The version in the file.
         found: u64,
     },
     /// The file is truncated or altered.
-    #[error("is damaged at line {line}, column {column}: {what}")]
+    #[error("this file is damaged at line {line}, column {column}: {what}")]
     Damaged {
         /// The line of the error.
         line: usize,

@@ -46,10 +46,10 @@ pub(crate) enum Trouble {
     NoFile(&'static str),
     #[error("directories nested deeper than {0} levels; name the inner directory instead")]
     TooDeep(usize),
-    #[error("it is empty; nothing was read from it")]
+    #[error("the file is empty; nothing was read")]
     Empty,
     #[error(
-        "it has nothing that Docward reads: expected a mongodump directory, .bson, .json, .jsonl \
+        "it contains no data that Docward can read: expected a mongodump directory, .bson, .json, .jsonl \
          or an archive"
     )]
     NothingInside,
@@ -112,8 +112,8 @@ pub(crate) enum Trouble {
     )]
     GzipTail { at: u64 },
     #[error(
-        "invalid document length {length} at byte {at}; Docward cannot read the rest; what was \
-         read before is in the report; {}", length_hint(*at)
+        "invalid document length {length} at byte {at}. Docward cannot read the rest; the report \
+         covers the data before it; {}", length_hint(*at)
     )]
     BadLength { at: u64, length: i32 },
     #[error(
@@ -122,7 +122,7 @@ pub(crate) enum Trouble {
     )]
     CutShort { at: u64, have: usize, needed: usize },
     #[error(
-        "{have} {} at the end, at byte {at}, too few for a document; copy or dump the file again",
+        "{have} {} at the end, from byte {at} on, which is too short for a document; copy or dump the file again",
         if *have == 1 { "stray byte" } else { "stray bytes" }
     )]
     StrayTail { at: u64, have: usize },
@@ -251,7 +251,7 @@ fn left_out(error: &json::Error) -> &'static str {
         json::Error::UnexpectedEnd { .. } => {
             "what was read before is in the report; copy or export the file again"
         }
-        _ => "it is not in the report; reading went on after it",
+        _ => "it is not in the report; Docward read the documents after it",
     }
 }
 

@@ -107,7 +107,7 @@ fn known(text: &str) -> BTreeSet<String> {
     let hints = faults.iter().filter(|fault| fault.message.ends_with("has no `qqqqqqqq`"));
     let hints: Vec<&str> = hints.filter_map(|fault| fault.hint.as_deref()).collect();
     let [hint] = hints.as_slice() else { panic!("{faults:#?}") };
-    let names = hint.strip_prefix("known are ").unwrap_or_else(|| panic!("{hint}"));
+    let names = hint.strip_prefix("known keys: ").unwrap_or_else(|| panic!("{hint}"));
     names.split(", ").map(|name| name.trim_matches('`').to_owned()).collect()
 }
 

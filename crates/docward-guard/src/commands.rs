@@ -39,7 +39,7 @@ pub(crate) struct Command {
     pub(crate) name: &'static str,
     pub(crate) class: Class,
     pub(crate) access: Access,
-    /// Whether its first value names the only collection that it touches.
+    /// Whether the value of its first field names the only collection that the command accesses.
     pub(crate) is_single: bool,
 }
 

@@ -350,8 +350,8 @@ impl ClientUri {
             (None, _) if self.is_made_in_code() && self.hosts.is_empty() => {
                 "the client that is made here".to_owned()
             }
-            _ if self.is_made_in_code() => format!("the client of `{}`", self.key()),
-            _ => format!("the connection string of `{}`", self.key()),
+            _ if self.is_made_in_code() => format!("the client for `{}`", self.key()),
+            _ => format!("the connection string `{}`", self.key()),
         }
     }
 }

@@ -510,7 +510,7 @@ pub struct Profile {
     pub depths: Vec<u64>,
     /// The greatest container depth.
     pub max_depth: u32,
-    /// A path that has it.
+    /// A path with that depth.
     pub deepest: Option<FieldPath>,
     /// The greatest depth as the server counts it (every object and array).
     pub max_server_depth: u32,

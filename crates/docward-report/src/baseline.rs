@@ -10,16 +10,16 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, thiserror::Error)]
 pub enum BaselineFault {
     /// The file is not JSON or has another structure.
-    #[error("is not a baseline: {0}")]
+    #[error("this is not a baseline: {0}")]
     Shape(#[from] serde_json::Error),
     /// Written by a newer Docward.
     #[error(
-        "has version {0}, but this version of Docward reads only version 1; use a newer \
+        "this file has version {0}, but this version of Docward reads only version 1; use a newer \
      Docward"
     )]
     Version(u64),
     /// An entry with an invalid severity.
-    #[error("has an entry with the severity `{0}`; write error, warn or info")]
+    #[error("an entry has the severity `{0}`; write error, warn or info")]
     Severity(String),
 }
 

@@ -28,14 +28,13 @@ pub fn fix_script(report: &Report, validators: &[Step]) -> String {
     let sources: Vec<String> = report.sources.iter().map(|source| line(&source.name)).collect();
     let mut out = format!(
         "// Fixes that Docward {} proposes for {}, in the order to run them.\n\
-         // {} change no stored data (safe), {} change data and need a backup (guarded), {} need
-         // a\n\
-         // decision or a check first (manual) and are comments.\n\
+         // {} safe (no change of stored data), {} guarded (changes data: make a backup first),\n\
+         // {} manual (needs a decision or a check first; written as comments).\n\
          //\n\
          //   mongosh \"$MONGODB_URI\" FILE                          prints the plan\n\
          //   DOCWARD_APPLY=safe mongosh \"$MONGODB_URI\" FILE       runs the safe fixes\n\
-         //   DOCWARD_APPLY=guarded mongosh \"$MONGODB_URI\" FILE    runs safe and guarded fixes;
-         // make a backup first\n",
+         //   DOCWARD_APPLY=guarded mongosh \"$MONGODB_URI\" FILE    runs safe and guarded fixes\n\
+         // Make a backup before you run guarded fixes.\n",
         report.tool_version,
         sources.join(", "),
         count(Safety::Safe),
@@ -48,8 +47,9 @@ pub fn fix_script(report: &Report, validators: &[Step]) -> String {
         out.push_str(
             "//\n// Some statements first set validationAction to \"warn\", because the validator \
              requires the old form.\n\
-             // Most set the new form at their end. For the others, statements at the end of this script do if\n\
-             // there are any; otherwise describe it yourself, and set validationAction to \"error\" again.\n",
+             // Most of them set the new validator when they finish. For the others, the end of this\n\
+             // script sets it. If it does not, write the validator yourself, and set\n\
+             // validationAction to \"error\" again.\n",
         );
     }
     out.push_str(HEAD);
@@ -111,12 +111,12 @@ fn validator(namespace: &Namespace, step: &Step, fixes: &[&Finding], out: &mut S
     let _ = writeln!(out, "\n// Last: {title} ({})", safety.name());
     let text = mongosh::statement(step);
     if is_manual {
-        let _ = writeln!(out, "// When all fixes of the collection have run:\n// {}", line(&text));
+        let _ = writeln!(out, "// Run this after all fixes of the collection:\n// {}", line(&text));
     } else {
         let title = shell::quote(&title);
         let _ = writeln!(
             out,
-            "step(\"guarded\", {title}, () => {{\n  if (done.failed > 0) throw new Error(\"a fix before it failed\");\n  {text};\n}});"
+            "step(\"guarded\", {title}, () => {{\n  if (done.failed > 0) throw new Error(\"an earlier fix failed\");\n  {text};\n}});"
         );
     }
 }
@@ -168,7 +168,7 @@ function step(risk, title, run) {
 "#;
 
 const TAIL: &str = r#"
-print(`${done.run} run, ${done.left} left, ${done.failed} failed`);
+print(`${done.run} run, ${done.left} not run, ${done.failed} failed`);
 if (done.failed > 0) {
   process.exit(1);
 }

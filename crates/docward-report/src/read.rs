@@ -14,19 +14,19 @@ use serde_json::{Map, Value};
 #[derive(Debug, thiserror::Error)]
 pub enum ReportFault {
     /// The file is not JSON or has another structure.
-    #[error("is not a report (`docward audit … --format json` writes one): {0}")]
+    #[error("this is not a report (`docward audit … --format json` writes one): {0}")]
     Shape(#[from] serde_json::Error),
     /// Written by a newer Docward.
     #[error(
-        "has version {0}, but this version of Docward reads only version 1; use a newer \
+        "this file has version {0}, but this version of Docward reads only version 1; use a newer \
      Docward"
     )]
     Version(u64),
     /// A comparison of two reports is not a report itself.
-    #[error("is a comparison of two reports; give the two reports instead")]
+    #[error("this is a comparison of two reports; give the two reports instead")]
     Comparison,
     /// A word that is invalid for its field.
-    #[error("is not a report: {field} is `{word}`")]
+    #[error("this is not a report: {field} is `{word}`")]
     Word {
         /// The field.
         field: &'static str,

@@ -209,7 +209,11 @@ fn the_script_speaks_of_relaxed_validators_where_a_statement_relaxes_one() {
         documents: UnsetWhere::Empty,
     };
     report.findings[0].fix = Some(plan(vec![relax, unset]));
-    assert!(fix_script(&report, &[]).contains(about));
+    let script = fix_script(&report, &[]);
+    assert!(script.contains(about));
+    // The header consists of comments only: no line of a literal breaks off.
+    let (header, _) = script.split_once("\n\n").unwrap();
+    assert!(header.lines().all(|line| line.starts_with("//")), "{header}");
 }
 
 #[test]
@@ -239,7 +243,10 @@ fn validators_in_their_new_form_end_the_script() {
     // Programs must change with renames, so a person runs both.
     report.findings[0].rule = "N011".into();
     let text = end(&report);
-    assert!(text.starts_with("validator of db_shop.t_user (manual)\n// When all"), "{text}");
+    assert!(
+        text.starts_with("validator of db_shop.t_user (manual)\n// Run this after all fixes"),
+        "{text}"
+    );
     assert!(!text.contains("step("), "{text}");
     report.findings[0].rule = "D007".into();
     let text = end(&report);

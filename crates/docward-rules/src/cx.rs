@@ -1,4 +1,4 @@
-//! What a rule is given besides its subject: settings, the whole evidence, and a place to report.
+//! The context of a rule besides its subject: settings, the whole evidence, and a place to report.
 
 use std::{any::Any, cell::RefCell, collections::BTreeMap, rc::Rc};
 
@@ -29,14 +29,14 @@ pub struct Cx<'a> {
     /// Findings that each suppression kept back so far.
     pub(crate) kept_back: &'a mut Vec<u64>,
     pub(crate) skipped: &'a mut Vec<Skipped>,
-    /// What the advice of the rules that ran so far does to fields.
+    /// The changes of fields that the rules so far have proposed.
     pub(crate) changes: &'a mut Vec<ProposedChange>,
 }
 
 /// Keys of `data` that findings of any rule may have.
 const COMMON_DATA: [&str; 4] = ["change", "fields", "pedantic", "relaxesValidator"];
 
-/// Whether a rule declares a key of `data`. A declared `over*` stands for the keys that begin with `over`.
+/// Whether a rule declares a key of `data`. A declared `over*` covers all keys that begin with `over`.
 fn declares_data(rule: &RuleMeta, key: &str) -> bool {
     let matches = |declared: &&str| match declared.strip_suffix('*') {
         Some(start) => key.starts_with(start),
@@ -51,8 +51,8 @@ impl<'a> Cx<'a> {
         self.evidence
     }
 
-    /// What has to be worked out from all collections and serves each of them: built at the first
-    /// call, so that many thousand collections are not looked through for each one of them.
+    /// Returns a value that is computed from all collections and used for each of them. It is built at the first
+    /// call, so that Docward does not read many thousand collections again for each of them.
     pub fn shared<T: Any>(&self, name: &str, build: impl FnOnce(&'a Evidence) -> T) -> Rc<T> {
         let kept = self.shared.borrow().get(name).cloned();
         if let Some(kept) = kept.and_then(|kept| kept.downcast().ok()) {
@@ -63,7 +63,7 @@ impl<'a> Cx<'a> {
         built
     }
 
-    /// What the user configured.
+    /// Returns the user's settings.
     pub fn settings(&self) -> &'a Settings {
         self.settings
     }
@@ -193,7 +193,7 @@ impl<'a> Cx<'a> {
             draft.at.index().unwrap_or(""),
             &draft.key,
         ]);
-        // Whatever a rule quotes, no password gets out.
+        // A message must not contain a password, even if a rule quotes one.
         draft.what = without_password(draft.what);
         draft.todo = without_password(draft.todo);
         let data = draft.data.entries().iter().fold(Data::new(), |data, (key, value)| {
@@ -242,8 +242,8 @@ impl<'a> Cx<'a> {
         }
     }
 
-    /// Whether the user accepts it for now; counted for every suppression that says so. What is said
-    /// about suppressions themselves cannot be suppressed.
+    /// Whether a suppression covers the finding; counted for each suppression that does. Findings about suppressions
+    /// themselves cannot be suppressed.
     fn is_suppressed(&mut self, draft: &Draft) -> bool {
         let covering = self.covering(draft);
         self.kept_back.resize(self.settings.suppressions.len(), 0);
@@ -281,8 +281,8 @@ impl<'a> Cx<'a> {
         self.kept_back.get(at).copied().unwrap_or(0)
     }
 
-    /// What the advice of earlier rules in this run does to fields of a collection. Rules run in the
-    /// order of their codes, so rules about validators see the advice of those about types and names.
+    /// Returns the changes that earlier rules in this run propose for fields of a collection. Rules run in the order
+    /// of their codes, so rules about validators see the proposals of those about types and names.
     pub fn changes_of(&self, namespace: &Namespace) -> Vec<ProposedChange> {
         self.changes.iter().filter(|change| change.namespace == *namespace).cloned().collect()
     }

@@ -18,20 +18,20 @@ use crate::{
     proposed_change::ProposedChange,
 };
 
-/// What came of judging.
+/// The result of a run.
 #[derive(Debug, Default)]
 pub struct Outcome {
     /// Sorted as reports print them.
     pub findings: Vec<Finding>,
     /// Findings turned off for their namespace, or accepted for now.
     pub suppressed: u64,
-    /// Of those, the ones that are accepted for now: they are left out of reports, not out of checklists.
+    /// The findings that are accepted for now: left out of reports, but not of checklists.
     pub withheld: Vec<Finding>,
     /// Findings that each entry of [`Settings::suppressions`] covers.
     pub kept_back: Vec<u64>,
     /// Rules that could not look, sorted.
     pub skipped: Vec<Skipped>,
-    /// What the advice of the findings does to fields, in the order of the rules.
+    /// The changes of fields that the findings propose, in the order of the rules.
     pub changes: Vec<ProposedChange>,
 }
 
@@ -48,7 +48,7 @@ impl Outcome {
 pub fn judge(evidence: &Evidence, settings: &Settings) -> Outcome {
     let mut outcome = Outcome::default();
     let on = RULES.iter().copied().filter(|rule| settings.is_on(&rule.meta));
-    // Suppressions are judged by what they did, so last.
+    // The rules about suppressions run last, because they check what each suppression covered.
     let (last, first): (Vec<_>, Vec<_>) = on.partition(|rule| rule.meta.family() == SUPPRESSIONS);
     for rule in first.into_iter().chain(last) {
         ask(rule, evidence, settings, &mut outcome);
@@ -70,8 +70,8 @@ pub fn judge(evidence: &Evidence, settings: &Settings) -> Outcome {
     outcome
 }
 
-/// What the rules about types ask to be done to the fields of collections. `schema infer` describes
-/// the outcome beside what is stored, as the validator proposed by `V001` does.
+/// Returns the changes that the rules about types propose for the fields of collections. `schema infer` describes the
+/// result in addition to the stored types, as the validator proposed by `V001` does.
 pub fn type_changes(evidence: &Evidence, settings: &Settings) -> Vec<ProposedChange> {
     let mut outcome = Outcome::default();
     let about_types = |rule: &&Rule| {
@@ -85,7 +85,7 @@ pub fn type_changes(evidence: &Evidence, settings: &Settings) -> Vec<ProposedCha
     outcome.changes
 }
 
-/// Findings that nothing but their words tells apart get numbers behind their fingerprints.
+/// Appends numbers to the fingerprints of findings that differ only in their text.
 fn tell_apart(findings: &mut [Finding]) {
     let mut seen: BTreeMap<String, u32> = BTreeMap::new();
     for finding in findings {
@@ -162,8 +162,7 @@ fn ask(rule: &'static Rule, evidence: &Evidence, settings: &Settings, out: &mut 
     }
 }
 
-/// Whether a collection carries the evidence a rule needs. A collection that lacks it is passed over
-/// in silence when others have it: the skip is reported only when no collection could be judged.
+/// Whether a collection has the evidence that a rule needs. A skip is reported only if no collection has it.
 fn has(collection: &Collection, rule: &docward_model::RuleMeta) -> bool {
     rule.needs.iter().all(|need| match need {
         Need::Documents => collection.profile.as_ref().is_some_and(|p| p.documents > 0),

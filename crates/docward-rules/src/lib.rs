@@ -23,7 +23,7 @@ pub use rules::RULES;
 
 use docward_model::{Collection, Evidence, RuleMeta};
 
-/// What a rule looks at. The engine calls it once per subject.
+/// The subject of a rule. The engine calls the rule once per subject.
 #[derive(Debug)]
 pub enum Check {
     /// Once per collection that people made (not views, not the server's own, not GridFS internals).

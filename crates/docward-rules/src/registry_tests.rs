@@ -64,7 +64,7 @@ fn pages_are_complete() {
             let section = meta.section(heading);
             assert!(section.is_some_and(|s| !s.is_empty()), "{}: no section {heading}", meta.code);
         }
-        // What Docward says about its own settings comes from no rule book.
+        // Rules about Docward's own settings do not come from a rule book.
         let is_own = meta.family() == crate::cx::SUPPRESSIONS;
         assert!(is_own || !meta.clauses.is_empty(), "{} cites no clause", meta.code);
         let mut keys = BTreeSet::new();
@@ -72,6 +72,10 @@ fn pages_are_complete() {
             assert!(keys.insert(threshold.key), "{}: {} twice", meta.code, threshold.key);
             assert!(!threshold.source.is_empty() && !threshold.help.is_empty(), "{}", meta.code);
             assert!(!threshold.source.contains("no figure"), "{}: say `our default`", meta.code);
+            for phrase in ["from which", "how much", "the least", "the most", " say", "speak"] {
+                let help = threshold.help;
+                assert!(!help.contains(phrase), "{}: write minimum or maximum: {help}", meta.code);
+            }
         }
     }
 }
@@ -107,7 +111,7 @@ fn fences(doc: &str) -> Vec<(String, String, String)> {
     out
 }
 
-/// The name of a file in the language of a fence, and what stands behind the language.
+/// The name of a file in the language of a fence, and the text after the language.
 fn source_file(info: &str) -> Option<(&'static str, &str)> {
     let (language, rest) = info.split_once(',')?;
     let file = match language {
@@ -125,8 +129,8 @@ fn source_file(info: &str) -> Option<(&'static str, &str)> {
     Some((file, rest))
 }
 
-/// A page, `explain` and `rules` show the declared severities; what a rule reports is held against them in debug builds
-/// as well (`Cx::report`), so every test of a rule checks its declaration.
+/// A page, `explain` and `rules` show the declared severities. Debug builds compare the reported severity with them
+/// (`Cx::report`), so every test of a rule checks its declaration.
 #[test]
 fn findings_have_severities_that_their_rule_declares() {
     for rule in RULES {
@@ -204,10 +208,11 @@ fn message_faults(finding: &docward_model::Finding) -> Vec<String> {
     faults
 }
 
-/// Whether a 1 has a plural behind it: `1 documents`, `1 of 3 strings are`.
+/// Whether a 1 precedes a plural: `1 documents`, `1 of 3 strings are`.
 fn disagrees(text: &str) -> bool {
     let nouns = "documents|fields|values|elements|arrays|strings|numbers|ids|copies|indexes|\
-                 collections|names|bytes|levels|words|types|amounts|doubles|databases|objects|keys";
+                 collections|names|bytes|levels|words|types|amounts|doubles|databases|objects|keys|\
+                 details|children|clients|connections";
     let verbs = "are|have|do|differ|occur|need|hold|break|exceed|convert|carry";
     let noun = format!("(?:^|[ (])1 (?:different )?(?:{nouns})\\b");
     let verb = format!("(?:^|[ (])1 of [0-9,]+ [a-z -]+(?:in `[^`]+` )?(?:{verbs})\\b");

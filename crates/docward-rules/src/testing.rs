@@ -48,7 +48,7 @@ pub fn check_pedantic(code: &str, body: &str) -> Vec<Finding> {
     outcome.findings
 }
 
-/// Findings of one rule on an example, as a whole run tells them.
+/// Returns the findings of one rule on an example, as a complete run reports them.
 pub fn judged(code: &str, body: &str) -> Vec<Finding> {
     let example = Example::new(code, "", body);
     let mut findings = engine::judge(&example.evidence, &example.settings).findings;
@@ -71,7 +71,7 @@ pub fn check_with(code: &str, settings: &str, body: &str) -> Vec<Finding> {
     outcome.findings
 }
 
-/// How grave the findings of one rule on an example are, in their order.
+/// Returns the severities of one rule's findings on an example, in order.
 pub fn severities(code: &str, settings: &str, body: &str) -> Vec<Severity> {
     check_with(code, settings, body).iter().map(|finding| finding.severity).collect()
 }
@@ -143,9 +143,9 @@ pub fn check_at(
 
 /// Evidence and settings of an example, for tests that look at several rules or the checklist.
 pub struct Example {
-    /// What the example shows.
+    /// The evidence of the example.
     pub evidence: Evidence,
-    /// The settings it is judged with.
+    /// The settings of the run.
     pub settings: Settings,
 }
 
@@ -157,7 +157,7 @@ impl Example {
                 deployment: Deployment { server_version: None, names_are_real: true },
                 ..Evidence::default()
             },
-            // Examples show every rule; those without house naming say so.
+            // Examples use the profile in which every rule is on. Examples without naming rules set another profile.
             settings: Settings { profile: ProfileName::Vendor, ..Settings::default() },
         };
         let mut namespace = Namespace::new("db_shop", "t_order_item");
@@ -165,7 +165,7 @@ impl Example {
             let (key, value) = pair.split_once('=').expect("settings are key=value");
             example.set(code, key.trim(), value.trim(), &mut namespace);
         }
-        // A declared model stands in front, up to the line that ends a YAML document.
+        // A declared model comes first, up to the line that ends a YAML document.
         let body = match body.strip_prefix("model\n").and_then(|rest| rest.split_once("\n...\n")) {
             Some((model, rest)) => {
                 let model = docward_design::read("model.yaml", model);
@@ -175,7 +175,7 @@ impl Example {
             None => body,
         };
         match body.strip_prefix("source ").and_then(|rest| rest.split_once('\n')) {
-            // Documents may follow, behind a line that ends the source code.
+            // Documents may follow after a line that ends the source code.
             Some(_) => match body.split_once("\n...\n") {
                 Some((sources, data)) => {
                     example.read_sources(sources);

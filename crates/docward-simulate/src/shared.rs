@@ -304,7 +304,7 @@ impl<'p, 'm> Shared<'p, 'm> {
         Ok(())
     }
 
-    /// Distinct ones of these, at most as many as there are.
+    /// Returns up to `wanted` distinct elements of `of` for which `may` holds.
     fn some(of: &[usize], wanted: u64, rng: &mut Rng, may: impl Fn(usize) -> bool) -> Vec<usize> {
         let mut chosen: Vec<usize> = Vec::new();
         let wanted = wanted.min(of.len() as u64) as usize;

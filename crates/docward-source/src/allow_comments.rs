@@ -1,4 +1,4 @@
-//! Comments that allow a finding: `docward: allow D020 until 2027-01-31 the list is cut by a nightly job`.
+//! Comments that allow a finding: `docward: allow D020 until 2027-01-31 a nightly job trims the array`.
 
 /// Rules that a comment allows for its own line and the next.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -7,24 +7,26 @@ pub struct Allowed {
     pub line: u32,
     /// Codes or names of rules.
     pub rules: Vec<String>,
-    /// The last day on which it holds, as it is written; for ever when absent.
+    /// The last day on which the comment applies, as it is written; `None` for unlimited.
     pub until: Option<String>,
-    /// Why; empty when nobody said.
+    /// The reason; empty if none was given.
     pub reason: String,
 }
 
 const MARK: &str = "docward: allow ";
 
-/// What comments of a text allow. Rules are separated by commas; behind them stand the last day, if there is
-/// one, and the reason.
-pub(super) fn allowed(text: &str) -> Vec<Allowed> {
-    if !text.contains(MARK) {
-        return Vec::new();
-    }
-    text.lines()
+/// Returns what comments of a text allow. Rules are separated by commas; an optional last day and the reason
+/// follow. `end_of_comment` returns where the comment around a position ends.
+pub(super) fn allowed(text: &str, end_of_comment: impl Fn(usize) -> Option<usize>) -> Vec<Allowed> {
+    let mut start = 0;
+    text.split_inclusive('\n')
         .enumerate()
         .filter_map(|(at, line)| {
-            let (_, rest) = line.split_once(MARK)?;
+            let offset = start;
+            start += line.len();
+            let mark = line.find(MARK)?;
+            let end = end_of_comment(offset + mark)?.saturating_sub(offset).min(line.len());
+            let rest = line.get(mark + MARK.len()..end)?.trim();
             let rest = rest.trim_end_matches("*/").trim_end_matches("-->").trim();
             let mut rules = Vec::new();
             let mut words = rest.split_inclusive(' ').peekable();
@@ -55,13 +57,13 @@ pub(super) fn at_end(line: &str) -> Option<&str> {
     at.map(|(at, _)| &line[at..]).or_else(|| line.split_once(" # ").map(|(_, remark)| remark))
 }
 
-/// What stands behind a rule or a day, without the signs between.
+/// Returns the text after a rule or a day, without separators.
 fn behind(text: &str) -> &str {
     text.trim_start_matches(['-', ':', ',', ' ']).trim()
 }
 
-/// The day of `until 2027-01-31`, and the rest. Words that begin with no digit are part of a reason: `until the
-/// job runs`.
+/// Returns the day of `until 2027-01-31` and the rest. A text without a digit after `until` is part of the reason:
+/// `until the job runs`.
 fn last_day(text: &str) -> (Option<String>, &str) {
     let Some(rest) = text.strip_prefix("until ").map(str::trim_start) else { return (None, text) };
     let (day, reason) = rest.split_once(' ').unwrap_or((rest, ""));
@@ -78,9 +80,8 @@ mod tests {
 
     #[test]
     fn rules_and_reason_are_told_apart() {
-        let found = allowed(
-            "a\nx() // docward: allow D020, uncapped-push: cut every night\n# docward: allow S020\n",
-        );
+        let text = "a\nx() // docward: allow D020, uncapped-push: cut every night\n# docward: allow S020\n";
+        let found = allowed(text, |_| Some(text.len()));
         assert_eq!(found.len(), 2);
         assert_eq!(
             (found[0].line, found[0].rules.as_slice()),
@@ -93,7 +94,8 @@ mod tests {
     #[test]
     fn the_last_day_is_no_part_of_the_reason() {
         let of = |rest: &str| {
-            let found = allowed(&format!("// docward: allow D020{rest}")).remove(0);
+            let text = format!("// docward: allow D020{rest}");
+            let found = allowed(&text, |_| Some(text.len())).remove(0);
             (found.until.unwrap_or_default(), found.reason)
         };
         let pair = |day: &str, reason: &str| (day.to_owned(), reason.to_owned());

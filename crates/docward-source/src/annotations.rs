@@ -1,4 +1,4 @@
-//! What the declaration of a field says about its values: comments, validators, patterns and defaults.
+//! Annotations of fields in their declarations: comments, validators, patterns and defaults.
 
 use docward_model::{
     BsonType,
@@ -15,7 +15,7 @@ pub(super) struct Declarations<'t> {
 
 /// One declaration with what is attached to it.
 struct Declaration<'t> {
-    /// What stands before the name on its line: the type, in Java.
+    /// The text before the name on its line: the type, in Java.
     head: &'t str,
     /// From the name of the field to the end of its value.
     text: String,
@@ -30,7 +30,7 @@ impl<'t> Declarations<'t> {
         Self { lines: text.lines().collect() }
     }
 
-    /// What the declaration of a field says about values of its types.
+    /// Returns the annotations of a field's declaration that apply to its types.
     pub(super) fn annotations(&self, types: &[BsonType], at: Place) -> Vec<Annotation> {
         let declaration = self.declaration(at);
         let mut out = Vec::new();
@@ -244,7 +244,7 @@ pub(super) fn form_of(text: &str) -> Option<TextForm> {
         "datetime.now",
         "datetime.utcnow",
     ];
-    /// What leaves the day of an instant.
+    /// Methods that keep only the day of an instant.
     const CUT: [&str; 7] = [
         ".slice(0",
         ".substring(0",

@@ -65,7 +65,7 @@ pub(super) const READS: [&str; 16] = [
     "findById",
 ];
 
-/// Keys under which a whole document stands: operators of updates, operations of bulk writes.
+/// Keys whose value is a whole document: operators of updates, operations of bulk writes.
 const HOLDS_DOCUMENT: [&str; 9] = [
     "$setOnInsert",
     "$set",
@@ -113,7 +113,7 @@ impl<'u, 't> Scan<'u, 't> {
                 self.name(call, method, scope, &mut named);
             }
         }
-        // Components of a page have `_id`s as well, which nobody stores.
+        // Components of a page also have `_id`s, which are not stored.
         if self.values.is_mongo_file() || self.values.is_mapper_file() {
             let elements = self.elements();
             for (scope, object) in objects {
@@ -174,7 +174,7 @@ impl<'u, 't> Scan<'u, 't> {
             | "clusteredIndex" => special = true,
             _ => {}
         };
-        // The name, behind the context of Go; one that is computed stands there as well.
+        // The name follows the context in Go. A computed name has the same position.
         let skip = call
             .args
             .iter()
@@ -257,8 +257,8 @@ impl<'u, 't> Scan<'u, 't> {
         });
     }
 
-    /// Whether a number only says if there is any: it is compared with 0 or 1, or is a condition by itself. A number
-    /// in a variable is, when all that is done with the variable is that.
+    /// Whether a number only shows whether there is any: the code compares it with 0 or 1, or uses it as a condition.
+    /// A number in a variable counts if every use of the variable is such a test.
     fn is_existence(&self, call: &'u Call<'t>, scope: ScopeId) -> bool {
         let unit = self.values.unit;
         let is_call = |expr: &Expr<'t>| bare(expr).call().is_some_and(|own| is_same(own, call));
@@ -278,7 +278,7 @@ impl<'u, 't> Scan<'u, 't> {
         let (mut all, mut asked, mut logged) = (0_u32, 0_u32, 0_u32);
         let mut see = |expr: &Expr<'t>| {
             all += u32::from(is_number(expr));
-            // What a log says of it decides nothing.
+            // A use in a log message does not matter.
             if let Kind::Call(call) = &expr.kind
                 && is_log(call)
             {
@@ -307,7 +307,7 @@ impl<'u, 't> Scan<'u, 't> {
                 _ => 0,
             };
         };
-        // A condition is evaluated once, whatever number of branches it decides about. Its parts are statements as well.
+        // A condition is evaluated once, even if it decides about several branches. Its parts are statements as well.
         let mut conditions: BTreeMap<(usize, usize), &Expr<'t>> = BTreeMap::new();
         for (id, held) in unit.scopes.iter().enumerate() {
             if let ScopeKind::Branch(Some(condition)) = &held.kind
@@ -513,8 +513,8 @@ impl<'u, 't> Scan<'u, 't> {
         found
     }
 
-    /// Whether an object is only sent to whoever asked, `res.json({_id: uuidv4()})`, or kept in memory, also by a
-    /// variable that is used for nothing else.
+    /// Whether an object is only sent to the client, `res.json({_id: uuidv4()})`, or kept in memory. A variable
+    /// without any other use also counts.
     fn is_only_answered(&self, object: &Expr<'t>, scope: ScopeId) -> bool {
         let unit = self.values.unit;
         let answers = |call: &Call<'t>| {
@@ -542,7 +542,7 @@ impl<'u, 't> Scan<'u, 't> {
                 });
                 is_within(&arg.value) || is_named
             });
-            // Around the function itself stands the call that registers it: `router.get('/', (req, res) => …)`.
+            // The function is an argument of the call that registers it: `router.get('/', (req, res) => …)`.
             let holds =
                 unit.scopes[function].at >= expr.at && unit.scopes[function].end <= expr.end;
             if is_given && !(holds && function != 0) {
@@ -622,7 +622,7 @@ fn is_log(call: &Call<'_>) -> bool {
     }
 }
 
-/// Whether two calls stand at one place.
+/// Whether two calls have the same position.
 pub(super) fn is_same(one: &Call<'_>, other: &Call<'_>) -> bool {
     (one.callee.at, one.callee.end) == (other.callee.at, other.callee.end)
 }
@@ -644,7 +644,7 @@ fn first_name<'t>(target: &Expr<'t>) -> Option<&'t str> {
     }
 }
 
-/// Whether a condition asks for nothing but whether a number is 0, by itself or beside other questions.
+/// Whether a condition tests only whether a number is 0, alone or together with other conditions.
 fn is_truth_of<'t>(condition: &Expr<'t>, is_number: &dyn Fn(&Expr<'t>) -> bool) -> bool {
     match &condition.kind {
         Kind::Binary("&&" | "||" | "and" | "or", left, right) => {

@@ -29,7 +29,7 @@ pub(crate) struct Made<'u, 't> {
     pub(crate) is_shared: bool,
 }
 
-/// What is known of a connection string with a password.
+/// The facts about a connection string with a password.
 struct Found {
     /// With the password blotted out.
     shown: String,
@@ -134,7 +134,7 @@ impl<'u, 't> Scan<'u, 't> {
             },
             None => unknown(),
         };
-        // What counts only on a machine without settings is a developer's: nothing is said about it.
+        // A default that is used only without settings is for development, so no rule checks it.
         if folded.is_some_and(|folded| folded.fallback) {
             site.is_local_by_default |= client.hosts.iter().all(|host| is_local(host));
             client = unknown();
@@ -161,8 +161,8 @@ impl<'u, 't> Scan<'u, 't> {
         self.out.clients.push(client);
     }
 
-    /// Whether a branch around a place asks for an option that switches checks of certificates off: whoever wrote the
-    /// connection string chose it.
+    /// Whether a branch around a place tests an option that turns off certificate checks. The author of the
+    /// connection string then chose this.
     fn is_behind_a_test_of_checks(&self, at: usize) -> bool {
         let unit = self.values.unit;
         unit.around(unit.scope_at(at)).any(|id| {
@@ -199,7 +199,7 @@ impl<'u, 't> Scan<'u, 't> {
         })
     }
 
-    /// Options that are put behind a connection string on the way: `uri = uri + "?retryWrites=false"`.
+    /// Options that code appends to a connection string: `uri = uri + "?retryWrites=false"`.
     fn appended(&self, uri: &'u Expr<'t>, scope: ScopeId) -> Vec<ClientOption> {
         let Kind::Name(name) = &uri.kind else { return Vec::new() };
         let unit = self.values.unit;
@@ -231,8 +231,8 @@ impl<'u, 't> Scan<'u, 't> {
         found
     }
 
-    /// A connection string that was put together, as far as it is known. Passwords in it are secrets that
-    /// do not belong there.
+    /// Parses a connection string that is assembled from parts, as far as they are known. Passwords in it are
+    /// hard-coded secrets.
     pub(super) fn parsed(&mut self, folded: &Folded, scope: ScopeId) -> Option<ClientUri> {
         let first = folded.fragments.iter().find_map(|fragment| match fragment {
             Fragment::Text(_, at) => *at,
@@ -292,7 +292,7 @@ impl<'u, 't> Scan<'u, 't> {
         Some(client)
     }
 
-    /// A password with signs that should have been escaped, in a string without a scheme.
+    /// Reports a password with characters that must be escaped, in a string without a scheme.
     fn unreadable_without_scheme(&mut self, folded: &Folded, at: usize, scope: ScopeId) {
         let whole = folded.whole().map(|text| format!("{SCHEME}{text}"));
         if let Some(shown) = whole.as_deref().and_then(super::secrets::unreadable)
@@ -306,7 +306,7 @@ impl<'u, 't> Scan<'u, 't> {
         }
     }
 
-    /// Where a literal begins that is the whole connection string: then a variable can stand in its place.
+    /// Returns the position of a literal that is the whole connection string, so that a variable can replace it.
     fn replaceable(&self, folded: &Folded, at: usize) -> Option<(Location, Lookup)> {
         let language = self.values.unit.language;
         let lookup = (language.dialect().lookup)(language)?;
@@ -318,7 +318,7 @@ impl<'u, 't> Scan<'u, 't> {
             .then(|| (self.location(quote), lookup))
     }
 
-    /// A password that stands in a connection string.
+    /// Records a password in a connection string.
     fn secret(&mut self, client: &ClientUri, found: Found, at: usize, scope: ScopeId) {
         if !matches!(client.password, docward_model::Password::Given(_)) {
             return;
@@ -342,8 +342,8 @@ impl<'u, 't> Scan<'u, 't> {
 
 const SCHEME: &str = "mongodb://";
 
-/// Whether a text can be a connection string that lacks nothing but its scheme. Where parts are computed, only a
-/// login tells it from other texts.
+/// Whether a text can be a connection string that lacks only its scheme. If parts are computed, the text must contain
+/// a login.
 fn is_address_without_scheme(folded: &Folded) -> bool {
     let texts = || {
         folded.fragments.iter().filter_map(|fragment| match fragment {

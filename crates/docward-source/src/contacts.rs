@@ -45,7 +45,7 @@ const SENDS: [&str; 7] = [
     "RunCommandCursor",
 ];
 
-/// Operations beside those on documents.
+/// Operations that are not about documents.
 const OPERATIONS: [&str; 22] = [
     "createIndex",
     "createIndexes",
@@ -74,7 +74,7 @@ const OPERATIONS: [&str; 22] = [
 /// Functions of mappers that create indexes or check the connection when they are called.
 const INITIALISERS: [&str; 4] = ["init_beanie", "configure_database", "$connect", "ensureIndexes"];
 
-/// What runs a function that it is given once, right away or as soon as something is ready.
+/// Functions that call their argument once, immediately or when something is ready.
 const RUNS: [&str; 18] = [
     "then",
     "finally",
@@ -192,8 +192,8 @@ impl<'u, 't> Scan<'u, 't> {
         is_known || is_database || (is_document && is_of_mongodb)
     }
 
-    /// Whether somebody hears how a promise ends: it is awaited, handed on, or has a callback. What stands alone is
-    /// heard where the connection itself is listened to.
+    /// Whether code handles the result of a promise: it is awaited, passed on, or has a callback. A promise in a
+    /// statement of its own counts if the code listens for errors of the connection.
     pub(crate) fn is_heard(&self, expr: &'u Expr<'t>, call: &'u Call<'t>) -> bool {
         let unit = self.values.unit;
         let is_alone = unit.statements.iter().any(|statement| {
@@ -256,7 +256,7 @@ fn is_context(expr: &Expr<'_>) -> bool {
     })
 }
 
-/// Commands that tell about a server; who sends one has reached it.
+/// Commands that report about a server; a client that sends one has reached the server.
 fn is_server_command(name: &str) -> bool {
     const NAMES: [&str; 16] = [
         "ping",

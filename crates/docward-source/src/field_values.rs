@@ -15,7 +15,7 @@ use super::{
 
 /// How deep expressions are looked into.
 const MAX_DEPTH: u32 = 12;
-/// What following a name counts: expressions of names that lead to expressions of names grow quickly.
+/// The cost of following a name. Expressions of names that lead to further names grow quickly.
 const NAME: u32 = 4;
 
 /// Methods of collections and models that are given whole documents.
@@ -63,7 +63,7 @@ const UPDATES: [&str; 22] = [
 const OPERATORS: [&str; 8] =
     ["$set", "$setOnInsert", "$inc", "$mul", "$min", "$max", "$push", "$addToSet"];
 
-/// What a document belongs to.
+/// The owner of a document.
 #[derive(Clone)]
 struct Owner {
     name: String,
@@ -301,7 +301,7 @@ impl<'u, 't> Scan<'u, 't> {
         }
     }
 
-    /// What an expression shows about its value.
+    /// Returns what an expression shows about its value.
     fn kind_of(&self, expr: &'u Expr<'t>, scope: ScopeId, depth: u32) -> Option<ValueKind> {
         if depth > MAX_DEPTH {
             return None;
@@ -354,7 +354,7 @@ impl<'u, 't> Scan<'u, 't> {
         }
     }
 
-    /// What a declared type of a parameter says: `price: float`, `double price`.
+    /// Returns the kind of a parameter with a declared type: `price: float`, `double price`.
     fn kind_of_parameter(&self, name: &str, scope: ScopeId) -> Option<ValueKind> {
         if !self.values.given(name, scope).is_empty() {
             return None;
@@ -495,7 +495,7 @@ impl<'u, 't> Scan<'u, 't> {
     }
 }
 
-/// The variable at the start of `order.total` or `order["total"]`, and the path behind it.
+/// Splits `order.total` or `order["total"]` into the variable at the start and the path.
 fn root_and_path<'e>(expr: &Expr<'e>) -> Option<(&'e str, String)> {
     let (of, name) = match &expr.kind {
         Kind::Member(of, name) => (of, (*name).to_owned()),
@@ -528,7 +528,7 @@ fn is_date_literal(text: &str) -> bool {
     digits >= 8 && text.len() <= 35 && text.starts_with(|c: char| c.is_ascii_digit())
 }
 
-/// What a format of `strftime` leaves of a point in time.
+/// Returns the text form that a `strftime` format gives to a point in time.
 fn form_of_strftime(format: &str) -> Option<TextForm> {
     let has = |codes: &[&str]| codes.iter().any(|code| format.contains(code));
     let day = has(&["%d", "%Y", "%y", "%m", "%F", "%D", "%x", "%b"]);

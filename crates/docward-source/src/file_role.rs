@@ -1,5 +1,5 @@
-//! What a file is for, by where it lies and what it says: an example, a script that runs once, a test, the output of
-//! a compiler.
+//! Determines the role of a file from its path and content: an example, a script that runs once, a test, the output
+//! of a compiler.
 
 use std::collections::BTreeSet;
 
@@ -9,7 +9,7 @@ use super::{
     secrets::{shortened, tail_start},
 };
 
-/// Folders of programs that somebody starts by hand.
+/// Folders of programs that people start by hand.
 const SCRIPT_FOLDERS: [&str; 15] = [
     "scripts",
     "mongock",
@@ -28,7 +28,7 @@ const SCRIPT_FOLDERS: [&str; 15] = [
     "playground",
 ];
 
-/// A file that is filled in by whoever uses it.
+/// Whether a file is a template that users copy and fill in.
 pub(super) fn is_sample(file: &str) -> bool {
     let name = file.rsplit('/').next().unwrap_or(file).to_ascii_lowercase();
     ["example", "sample", "template", ".dist", "default.env", ".csv."]
@@ -36,8 +36,8 @@ pub(super) fn is_sample(file: &str) -> bool {
         .any(|word| name.contains(word))
 }
 
-/// Whether a file lies where scripts lie that somebody starts by hand, or is called so: migrations, seeds, tools. Other
-/// files may import it all the same.
+/// Whether the folder or name of a file is typical of scripts that people start by hand: migrations, seeds, tools.
+/// Other files may still import it.
 pub(super) fn is_script(file: &str) -> bool {
     let lower = file.to_ascii_lowercase();
     let mut parts = lower.rsplit('/');
@@ -83,8 +83,8 @@ const STAYS: [&str; 20] = [
     "FastAPI",
 ];
 
-/// A program that does something and ends: a probe, a check before a start, a script that somebody runs by hand.
-/// Nothing of it is used by others, and it neither serves nor waits for anything.
+/// Whether a program does one thing and ends: a probe, a check before a start, a script that people run by hand. It
+/// exports nothing, and neither serves requests nor waits for events.
 pub(super) fn is_one_shot(unit: &Unit<'_>) -> bool {
     let mut called = BTreeSet::new();
     let mut exits_when_done = false;
@@ -134,11 +134,11 @@ fn exports(unit: &Unit<'_>) -> bool {
         })
 }
 
-/// Whether a compiler or bundler wrote a file: what it says is said, and mended, where it was made from.
+/// Whether a compiler or bundler wrote a file. Findings belong to its source.
 pub(super) fn is_generated(text: &str, kind: FileKind) -> bool {
     /// Lines of people are shorter on average.
     const LONG_LINES: usize = 400;
-    /// Shorter files may be one long line that somebody wrote.
+    /// Shorter files may be one long line that a person wrote.
     const FEW: usize = 4000;
     let FileKind::Code(language) = kind else { return false };
     let says_so = text.lines().take(12).any(|line| {
@@ -177,7 +177,7 @@ pub(super) fn is_ci(file: &str) -> bool {
         || name.starts_with("jenkinsfile")
 }
 
-/// Whether a file is a copy that somebody left beside the one in use: `user.1.js`, `user copy.js`, `user.old.js`.
+/// Whether a file is a copy next to the file in use: `user.1.js`, `user copy.js`, `user.old.js`.
 pub(super) fn is_copy(file: &str) -> bool {
     let name = file.rsplit('/').next().unwrap_or(file).to_ascii_lowercase();
     let stem = name.rsplit_once('.').map_or(name.as_str(), |(stem, _)| stem);
@@ -187,7 +187,7 @@ pub(super) fn is_copy(file: &str) -> bool {
     is_numbered || matches!(last, "copy" | "old" | "bak" | "orig")
 }
 
-/// Whether a file stands aside of the program: its equal elsewhere is the one in use.
+/// Whether a file is outside of the program, which uses another file with the same content.
 pub fn stands_aside(file: &str) -> bool {
     const ASIDE: [&str; 9] =
         ["temp", "tmp", "backup", "bak", "old", "copy", "archive", "docs", "documentation"];
@@ -200,8 +200,8 @@ pub fn stands_aside(file: &str) -> bool {
             .any(|folder| folder.split(['_', '-', '.', ' ']).any(|word| ASIDE.contains(&word)))
 }
 
-/// Whether a program is called a test: `test.py`, `test-queue.js`. Settings of that name (`test.json`) may lead to a
-/// database that somebody has.
+/// Whether the name of a program marks it as a test: `test.py`, `test-queue.js`. Settings with such a name
+/// (`test.json`) may belong to a real database.
 fn is_program_of_tests(name: &str) -> bool {
     let Some((stem, ending)) = name.rsplit_once('.') else { return false };
     matches!(ending, "py" | "js" | "ts" | "mjs" | "cjs" | "tsx" | "jsx")

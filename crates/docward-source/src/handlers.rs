@@ -1,4 +1,4 @@
-//! What runs again and again: handlers of requests and events, and loops, as frameworks have them.
+//! Code that runs repeatedly: handlers of requests and events, and loops, in the form of each framework.
 
 use super::ir::{Expr, Function, Kind, ScopeId, ScopeKind, Unit};
 
@@ -156,7 +156,7 @@ pub(crate) fn handler<'t>(unit: &Unit<'t>, id: ScopeId, file: &str) -> Option<St
     None
 }
 
-/// What an annotation or decorator of these frameworks says of a method: Spring, JAX-RS, Nest.
+/// Returns the kind of method that an annotation or decorator of these frameworks declares: Spring, JAX-RS, Nest.
 pub(crate) fn mapping(path: &str) -> Option<&'static str> {
     let last = path.rsplit('.').next().unwrap_or(path);
     MAPPINGS.contains(&last).then_some("the request handler")
@@ -177,8 +177,8 @@ pub(crate) fn is_route(to: &str) -> bool {
     (is_router && ROUTE_METHODS.contains(&method)) || (router == "socket" && method == "on")
 }
 
-/// The nearest thing around that runs again and again, in words. A loop that is left once something
-/// worked is an attempt, not a repetition.
+/// Returns a description of the nearest enclosing code that runs repeatedly. A loop that ends after the first success
+/// is a retry and does not count.
 pub(crate) fn repeated(unit: &Unit<'_>, scope: ScopeId, file: &str, text: &str) -> Option<String> {
     for id in unit.around(scope) {
         match &unit.scopes[id].kind {

@@ -8,12 +8,12 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::{FileKind, Language};
 
-/// The imports of a file, and whether it runs by itself.
+/// The imports of a file, and whether the file is an entry point.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Module {
     /// The modules that it imports.
     takes: BTreeSet<Wanted>,
-    /// Whether it does something by itself when it is started.
+    /// Whether its top level calls functions when the program starts.
     starts: bool,
 }
 
@@ -211,7 +211,7 @@ fn of_python(within: &str, text: &str) -> Module {
         {
             starts = true;
         } else if line.starts_with(|c: char| c.is_ascii_alphabetic()) {
-            // A call at the edge of the page does something by itself.
+            // A call without indentation runs when the file is loaded.
             let is_name = |c: char| c.is_alphanumeric() || matches!(c, '_' | '.');
             let behind = line.trim_start_matches(is_name);
             starts |=
@@ -341,7 +341,7 @@ pub fn unreached(
             below.extend(taken.get(file).into_iter().flatten());
         }
     }
-    // Of a project most of which seems to lie idle, what starts it was not seen.
+    // If most of a project seems unused, its entry points were not recognised.
     if out.len() * 2 > files.len() { BTreeSet::new() } else { out }
 }
 

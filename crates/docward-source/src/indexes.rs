@@ -114,7 +114,7 @@ impl<'u, 't> Scan<'u, 't> {
             let name = field.name.filter(|name| !name.starts_with('$') && name != "_id")?;
             add(name, field.value, field.scope);
         }
-        // `filter.user = id` and `filter[key] = value` behind it.
+        // `filter.user = id` and `filter[key] = value` after the declaration.
         if let Kind::Name(name) = filter.kind {
             for statement in &self.values.unit.statements {
                 let StatementKind::Assign { target, value, .. } = &statement.kind else { continue };
@@ -176,7 +176,7 @@ impl<'u, 't> Scan<'u, 't> {
     ) -> Option<CodeIndex> {
         let (item, scope) = self.values.follow(item, scope);
         if let Some(call) = item.call() {
-            // The call itself is found on its own, without the collection.
+            // The scan finds the call itself separately, without the collection.
             return self.index_of_call(item, call, scope).map(|index| CodeIndex { of, ..index });
         }
         let fields = self.values.document(item, scope)?;

@@ -14,12 +14,12 @@ use super::{
     updates::UPDATES,
 };
 
-/// What a request can put in the place of a value, in the order of what it allows.
+/// The values that a request can insert, in increasing order of power.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Shape {
     /// A text.
     Text,
-    /// An object too, if the parser of query strings nests.
+    /// An object as well, if the query string parser supports nesting.
     Query,
     /// An object too.
     Any,
@@ -489,7 +489,8 @@ impl<'u, 't> Scan<'u, 't> {
         });
     }
 
-    /// What a request puts in the place of a value; `None` where bindings do not show that it does.
+    /// Returns the shape of a request's input in a value; `None` if bindings do not show that it comes from a
+    /// request.
     pub(super) fn input(&self, expr: &'u Expr<'t>, scope: ScopeId, steps: u32) -> Option<Input> {
         if steps > MAX_STEPS {
             return None;
@@ -518,7 +519,7 @@ impl<'u, 't> Scan<'u, 't> {
         }
         match &expr.kind {
             Kind::Name(name) => {
-                // A parameter hides what is called the same outside.
+                // A parameter shadows an outer variable of the same name.
                 let given = self.values.given(name, scope);
                 let mut given = given.iter().filter(|(_, v)| !matches!(v.kind, Kind::Null));
                 let (at, first) = given.next()?;
@@ -586,7 +587,7 @@ impl<'u, 't> Scan<'u, 't> {
         }
     }
 
-    /// What an operator in front of a value makes of it: `Text` for a cast to text, another shape for a number.
+    /// Returns the shape after an operator before a value: `Text` for a cast to text, another shape for a number.
     fn cast_at(&self, expr: &Expr<'t>) -> Option<Shape> {
         let text = self.text.get(expr.at..expr.end).unwrap_or_default();
         if self.values.unit.language == Language::Php {
@@ -772,8 +773,8 @@ impl<'u, 't> Scan<'u, 't> {
         found.map(|(_, class)| class.trim_start_matches([':', ' ', '*', '&']))
     }
 
-    /// Whether the code looks at a value before it uses it: by a function whose name says so, or by a method that only
-    /// texts have. Or the route has a check in front of the handler.
+    /// Whether the code checks a value before it uses it: with a function whose name says so, or with a method that
+    /// only strings have. A check in the route before the handler also counts.
     fn is_checked(&self, value: &'u Expr<'t>, input: &Input, scope: ScopeId) -> bool {
         let unit = self.values.unit;
         let outer = self.outer_function(scope);
@@ -863,7 +864,7 @@ impl<'u, 't> Scan<'u, 't> {
     }
 }
 
-/// What a library is for, if it guards requests.
+/// Returns the guard that a library provides, if it checks requests.
 fn guard(module: &str) -> Option<InputGuard> {
     if SANITIZERS.contains(&module) {
         Some(InputGuard::Sanitizer)
@@ -874,7 +875,7 @@ fn guard(module: &str) -> Option<InputGuard> {
     }
 }
 
-/// What a list of dependencies says of how requests are checked.
+/// Returns the guards of requests in a list of dependencies.
 pub(super) fn guards_of_libraries(file: &str, text: &str) -> Vec<InputGuard> {
     if file.rsplit('/').next() != Some("package.json") {
         return Vec::new();

@@ -37,12 +37,12 @@ pub(crate) struct Iteration<'t> {
     pub(crate) list: Expr<'t>,
     /// Where names in the list are looked up.
     pub(crate) scope: ScopeId,
-    /// What runs for each element, as a byte range.
+    /// The byte range of the code that runs for each element.
     pub(crate) at: usize,
     pub(crate) end: usize,
 }
 
-/// What a name in the file stands for elsewhere.
+/// The declaration in another file that a name refers to.
 pub(crate) struct Import<'t> {
     /// The name in this file.
     pub(crate) local: &'t str,
@@ -97,7 +97,7 @@ pub(crate) struct Statement<'t> {
 }
 
 pub(crate) enum StatementKind<'t> {
-    /// `target = value`; `adds` for `+=` and its like.
+    /// `target = value`; `adds` for `+=` and similar operators.
     Assign {
         target: Expr<'t>,
         value: Expr<'t>,
@@ -137,7 +137,7 @@ pub(crate) enum Kind<'t> {
 /// A part of a text.
 #[derive(Clone)]
 pub(crate) enum Part<'t> {
-    /// Characters, and where the first one stands. Escapes are resolved.
+    /// Characters, and the position of the first one. Escapes are resolved.
     Text(Cow<'t, str>, usize),
     /// Something computed.
     Hole(Box<Expr<'t>>),
@@ -167,7 +167,7 @@ pub(crate) struct Entry<'t> {
 #[derive(Clone)]
 pub(crate) enum Key<'t> {
     Text(Cow<'t, str>),
-    /// What it is computed from.
+    /// The expression that it is computed from.
     Computed(Box<Expr<'t>>),
     /// All entries of the value.
     Spread,
@@ -263,7 +263,7 @@ impl<'t> Call<'t> {
         self.callee.last_name()
     }
 
-    /// What a method is called on.
+    /// Returns the receiver of a method call.
     pub(crate) fn receiver(&self) -> Option<&Expr<'t>> {
         match &self.callee.kind {
             Kind::Member(of, _) => Some(of),

@@ -17,7 +17,7 @@ pub enum Language {
     CSharp,
 }
 
-/// What is known of a language before anything is parsed.
+/// The static facts about a language.
 struct Row {
     language: Language,
     name: &'static str,
@@ -107,7 +107,7 @@ pub enum Library {
     CSharp,
 }
 
-/// What kind of file it is.
+/// The kind of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FileKind {
     /// Source code that is parsed.
@@ -175,7 +175,7 @@ impl Language {
         (self.row().grammar)()
     }
 
-    /// What it means for MongoDB.
+    /// Returns the dialect of the language.
     pub(crate) fn dialect(self) -> &'static Dialect {
         self.row().dialect
     }

@@ -75,7 +75,7 @@ use place::Places;
 use syntax::Source;
 use values::Values;
 
-/// What is known from other files.
+/// The facts from other files.
 #[derive(Clone, Debug, Default)]
 pub struct Known {
     /// Texts by the file (or class) and the name they are declared with; `None` when two files differ.
@@ -115,7 +115,7 @@ pub struct Known {
 impl Known {
     /// Whether documents of a class have a version, of its own or of a class above it.
     pub(crate) fn has_version(&self, class: &str) -> bool {
-        /// Nobody stacks more classes.
+        /// Maximum number of superclasses that Docward follows.
         const HIGHEST: usize = 5;
         let mut above = vec![class];
         for _ in 0..HIGHEST {
@@ -190,7 +190,7 @@ impl Known {
     }
 }
 
-/// Takes over entries of another map; those that differ are of nobody.
+/// Adds the entries of another map. Entries with different values become `None`.
 fn unite<K: Ord, V: PartialEq>(own: &mut BTreeMap<K, Option<V>>, other: BTreeMap<K, Option<V>>) {
     for (key, text) in other {
         own.entry(key)
@@ -203,7 +203,7 @@ fn unite<K: Ord, V: PartialEq>(own: &mut BTreeMap<K, Option<V>>, other: BTreeMap
     }
 }
 
-/// What one file says.
+/// The facts of one file.
 #[derive(Clone, Debug, Default)]
 pub struct Scanned {
     /// Clients and connection strings.
@@ -216,7 +216,7 @@ pub struct Scanned {
     pub(crate) factories: Vec<String>,
     /// Functions that add to an array which their caller names.
     pub(crate) wrappers: Vec<(String, updates::Wrapper)>,
-    /// What could not be read, with its line.
+    /// The parts that could not be read, with their lines.
     pub problems: Vec<(u32, String)>,
 }
 
@@ -248,22 +248,22 @@ pub fn may_matter(text: &[u8]) -> bool {
             b"odmantic",
             // Classes that documents extend.
             b"springframework.data.annotation.Version",
-            // What drivers of MongoDB call it and nobody else.
+            // Method names that only MongoDB drivers use.
             b"insert_one(",
             b"update_one(",
             b".insertOne(",
             b".updateOne(",
             b".findOneAndUpdate(",
             b".countDocuments(",
-            // What cursors of the driver have.
+            // Methods of the driver's cursors.
             b".toArray(",
         ]
         .iter()
         .any(|word| memchr::memmem::find(text, word).is_some())
 }
 
-/// What a file says. It is shown as `file`; where it lies `within` the project says what it is for, and folders above
-/// that say nothing.
+/// Collects the facts of a file. It is shown as `file`. Its path `within` the project shows its role; folders above
+/// the project do not.
 pub fn scan(
     file: &str,
     within: &str,
@@ -277,7 +277,7 @@ pub fn scan(
         out.problems.push((1, format!("longer than {} MiB: not read", MAX_TEXT >> 20)));
         return out;
     }
-    // What a compiler or bundler wrote is judged where it was made from.
+    // Findings in the output of a compiler or bundler belong to its source.
     if is_generated(text, kind) {
         return out;
     }
@@ -338,9 +338,11 @@ pub fn scan(
                 out.code.serving.push(Serving { file, is_short_lived });
             }
             out.code.single_sets = settings::single_sets(text);
+            out.allowed = allow_comments::allowed(text, |at| source.end_of_comment(at));
         }
         FileKind::OtherCode | FileKind::Settings | FileKind::Schema => {
             let places = Places::new(text);
+            out.allowed = allow_comments::allowed(text, |_| Some(text.len()));
             secrets::in_text(text, 0, file, &places, false, is_sample, &mut out);
             out.code.single_sets = settings::single_sets(text);
             if kind == FileKind::Settings {
@@ -367,14 +369,13 @@ pub fn scan(
         let local = |client: &&mut ClientUri| client.database.as_deref() == Some("local");
         out.clients.iter_mut().filter(local).for_each(|client| client.database = None);
     }
-    // Nothing runs what lies beside the file it was copied from; its passwords are read all the same.
+    // No program runs a copy that lies next to the original, but its passwords are still secrets.
     if is_copy(within) {
         let secrets = std::mem::take(&mut out.code.secrets);
         out.code = Code { secrets, ..Code::default() };
         out.clients.clear();
     }
     out.code.accounts_in.extend(settings::accounts_in(text));
-    out.allowed = allow_comments::allowed(text);
     out.code.read = 1;
     out
 }
@@ -403,7 +404,7 @@ fn without_pool_options(client: &mut ClientUri) {
     client.options.retain(|option| !OF_POOLS[..4].contains(&option.name.as_str()));
 }
 
-/// A client that nobody shares: what it says about its pool is not judged, nor what it leaves out.
+/// Removes pool options from a client that is not shared, so that no rule checks them.
 fn without_pool(client: &mut ClientUri) {
     client.options.retain(|option| !OF_POOLS.contains(&option.name.as_str()));
     if let Some(site) = &mut client.site {
@@ -421,7 +422,7 @@ struct Scan<'u, 't> {
     values: Values<'u, 't>,
     places: Places<'t>,
     is_sample: bool,
-    /// Where connection strings stand that were looked at already.
+    /// Positions of connection strings that were already scanned.
     seen_strings: BTreeSet<usize>,
     /// Annotations of declarations, once they are asked for.
     declarations: OnceCell<annotations::Declarations<'t>>,
@@ -448,8 +449,8 @@ impl Scan<'_, '_> {
         Place { location: self.location(at), function }
     }
 
-    /// Files the methods that run only when somebody calls them: no framework does, by a mark, a class above them or a
-    /// name that it knows.
+    /// Collects the methods that run only if code calls them. No framework calls them by an annotation, a superclass
+    /// or a known name.
     fn methods(&mut self) {
         let unit = self.values.unit;
         let of_schemas: BTreeSet<ScopeId> = unit
@@ -489,9 +490,9 @@ impl Scan<'_, '_> {
         self.out.code.methods.extend(found);
     }
 
-    /// Whether a function of a file, outside of classes, runs only when somebody calls it by its name.
+    /// Whether a function outside of classes runs only if code calls it by its name.
     fn is_plain_function(&self, function: &ir::Function<'_>, at: usize) -> bool {
-        // What frameworks and platforms look for.
+        // Functions that frameworks and platforms look for.
         const KNOWN: [&str; 18] = [
             "GET",
             "POST",

@@ -19,7 +19,7 @@ use super::{
 };
 use crate::syntax::{Source, part, parts};
 
-/// Code that people write is not nested deeper; what is deeper is left out.
+/// Maximum nesting depth. Deeper code is skipped.
 const MAX_DEPTH: u32 = 150;
 
 /// Statements after which nothing more of a block runs.
@@ -36,9 +36,9 @@ const LEAVES: [&str; 6] = [
 pub(crate) struct Lower<'s, 't> {
     pub(crate) source: &'s Source<'t>,
     pub(crate) unit: Unit<'t>,
-    /// What a dialect has learned of names so far: the kind of builder that each holds.
+    /// The facts about names that a dialect has collected: the kind of builder that each holds.
     pub(crate) builders: BTreeMap<&'t str, &'static str>,
-    /// Fields of classes whose names stand for `this.name`, and variables that do not, with the scope of each.
+    /// Names of class fields that mean `this.name`, and variables that do not, with the scope of each.
     pub(crate) fields: BTreeSet<(ScopeId, &'t str)>,
     pub(crate) locals: BTreeSet<(ScopeId, &'t str)>,
     depth: u32,
@@ -123,7 +123,7 @@ impl<'t> Lower<'_, 't> {
             .collect()
     }
 
-    /// What is not known: the one thing it holds, or all of them.
+    /// Lowers an unknown node to its only child, or to all of them.
     pub(crate) fn rest(&mut self, node: Node<'_>, scope: ScopeId) -> Kind<'t> {
         let mut held = self.children(node, scope);
         if held.len() == 1 { held.remove(0).kind } else { Kind::Other(held) }
@@ -180,7 +180,7 @@ impl<'t> Lower<'_, 't> {
         Kind::Other(Vec::new())
     }
 
-    /// What a function returns.
+    /// Returns the value that a function returns.
     pub(crate) fn returned(&mut self, node: Node<'_>, scope: ScopeId) -> Kind<'t> {
         for expr in self.children(node, scope) {
             self.put(scope, StatementKind::Return(expr));
@@ -315,7 +315,7 @@ impl<'t> Lower<'_, 't> {
         }
     }
 
-    /// A `case`: what stands in another one does not run with it.
+    /// Lowers a `case`. The bodies of other cases do not run with it.
     pub(crate) fn case(&mut self, node: Node<'_>, scope: ScopeId) -> Kind<'t> {
         let inner = self.enter(ScopeKind::Branch(None), scope, node);
         self.block(node, inner)
@@ -395,7 +395,7 @@ impl<'t> Lower<'_, 't> {
     }
 }
 
-/// What an escape sequence stands for; the sequence itself when it is not one of the usual.
+/// Returns the text of an escape sequence, or the sequence itself if it is not a usual one.
 pub(crate) fn unescaped(sequence: &str) -> Cow<'_, str> {
     match sequence {
         "\\n" => "\n".into(),

@@ -1,6 +1,6 @@
 //! Names of methods of collections, in the spelling of any driver.
 
-/// Methods whose first argument, behind a context, is a filter.
+/// Methods whose first argument after an optional context is a filter.
 const FILTERED: [&str; 15] = [
     "countDocuments",
     "deleteMany",
@@ -39,7 +39,7 @@ pub(super) fn is_of_mongodb(method: &str) -> bool {
     OF_MONGODB.iter().any(|name| method_is(method, name))
 }
 
-/// Whether the first argument of a method, behind a context, is a filter.
+/// Whether the first argument of a method, after an optional context, is a filter.
 pub(super) fn takes_filter(method: &str) -> bool {
     FILTERED.iter().any(|name| method_is(method, name))
 }

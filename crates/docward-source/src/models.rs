@@ -25,7 +25,7 @@ pub struct DeclaredModel {
     pub embedded: bool,
     /// Whether it declares an `_id` that is a value.
     pub has_own_id: bool,
-    /// Whether its declaration has parts beside hooks that could not be read.
+    /// Whether its declaration has parts other than hooks that could not be read.
     pub is_partial: bool,
     /// Its fields.
     pub fields: Vec<ModelField>,
@@ -124,7 +124,7 @@ impl<'u, 't> Scan<'u, 't> {
                 }
             }
         }
-        // Parts are bodies of requests as often as not: of those, only what they hold in numbers is judged.
+        // Parts are often bodies of requests, so only their numbers are checked.
         if is_part {
             let mut at = 0;
             self.out.code.fields.retain(|field| {
@@ -336,7 +336,7 @@ pub(super) fn of_prisma(file: &str, text: &str, read: ReadModels, out: &mut Scan
                 .any(|o| value.contains(o))
         })
     });
-    // Models of other folders may stand in a file without a data source.
+    // A file without a data source may contain models for another folder.
     let is_stored = text.contains("\"mongodb\"") || text.contains("@db.ObjectId");
     if !is_other {
         let declarations = Declarations::new(text);
@@ -378,7 +378,7 @@ fn declared(
 /// Whether Mongoose stores what a schema declares and nothing else: it is read as a whole, and nothing in its file adds
 /// to it or says otherwise.
 fn is_closed(model: &DeclaredModel, text: &str) -> bool {
-    // What functions spread is no part of the schema before them.
+    // Functions that receive the schema are not part of it.
     let functions = [".methods.", ".statics.", ".pre('", ".pre(\""];
     let end = functions.iter().filter_map(|word| text.find(word)).min().unwrap_or(text.len());
     let declared = &text[..end];

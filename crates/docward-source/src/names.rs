@@ -1,5 +1,5 @@
-//! Names of databases and collections that stand in the code as they are: what a variable holds may come from
-//! anywhere, and is not judged.
+//! Literal names of databases and collections in code. Names in variables are not checked, because they may come
+//! from anywhere.
 
 use docward_model::code::{CodeName, NameKind};
 

@@ -28,7 +28,7 @@ pub(crate) struct CodeOption {
     pub(crate) written: String,
     pub(crate) value: OptionValue,
     pub(crate) at: usize,
-    /// Whether a connection string that is applied behind it may say otherwise.
+    /// Whether a connection string that is applied later may override it.
     pub(crate) is_overridable: bool,
 }
 
@@ -85,7 +85,7 @@ impl<'u, 't> Values<'u, 't> {
         }
     }
 
-    /// A property of settings that stands for an option: `MaxConnectionPoolSize = 500`.
+    /// Reads a property of settings that sets an option: `MaxConnectionPoolSize = 500`.
     pub(crate) fn property(
         &self,
         written: &str,
@@ -362,7 +362,7 @@ fn known(n: Option<i64>) -> OptionValue {
 pub(crate) struct Chain<'u, 't> {
     options: Vec<CodeOption>,
     pub(crate) uri: Option<(&'u Expr<'t>, ScopeId)>,
-    /// Where a connection string is applied: what stands before may be overridden by it.
+    /// The position where a connection string is applied. It may override earlier options.
     applied_at: Option<usize>,
     pub(crate) hosts: bool,
     /// Names of hosts that are written down.

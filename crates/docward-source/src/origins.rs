@@ -12,7 +12,7 @@ use super::{
     updates::{is_enumerated, makes_id},
 };
 
-/// Names of what identifies a user, in small letters and without underscores.
+/// Names of fields that identify a user, in lower case and without underscores.
 const USERS: [&str; 20] = [
     "user",
     "userid",
@@ -38,7 +38,7 @@ const USERS: [&str; 20] = [
 /// Members by which a document is identified.
 const IDENTITY: [&str; 10] =
     ["_id", "id", "ID", "Id", "pk", "oid", "sub", "uid", "username", "email"];
-/// Parameters of handlers, whatever registers them.
+/// Parameters of handlers, however the handlers are registered.
 const REQUESTS: [&str; 12] = [
     "req",
     "request",
@@ -191,7 +191,7 @@ impl<'u, 't> Scan<'u, 't> {
         is_defaulted.then(|| self.parameter(name, scope)).flatten()
     }
 
-    /// What a parameter of a function around stands for.
+    /// Returns the origin of a parameter of an enclosing function.
     pub(super) fn parameter(&self, name: &str, scope: ScopeId) -> Option<Origin> {
         let unit = self.values.unit;
         let found = unit.around(scope).find_map(|id| match &unit.scopes[id].kind {
@@ -253,7 +253,7 @@ impl<'u, 't> Scan<'u, 't> {
         }
     }
 
-    /// `new Comment({…})` of a model of Mongoose, which is stored on its own.
+    /// Whether a call is `new Comment({…})` of a model of Mongoose, which is stored as a separate document.
     fn is_model(&self, call: &'u Call<'t>, scope: ScopeId) -> bool {
         self.values.unit.language.is_script()
             && matches!(call.callee.kind, Kind::Name(name) if name.starts_with(char::is_uppercase))

@@ -1,5 +1,4 @@
-//! Passwords that code gives beside a connection string: options of clients, credentials, settings that are
-//! objects.
+//! Passwords that code passes separately from a connection string: options of clients, credentials, settings objects.
 
 use docward_model::code::{CodeSecret, Placeholder, SecretKind};
 
@@ -19,7 +18,7 @@ struct Given<'u, 't> {
 }
 
 impl<'u, 't> Scan<'u, 't> {
-    /// Passwords beside connection strings.
+    /// Collects passwords that are passed separately from connection strings.
     pub(super) fn passwords(&mut self) {
         let mut given = Vec::new();
         self.values.unit.each(|scope, expr| match &expr.kind {

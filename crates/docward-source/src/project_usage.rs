@@ -1,5 +1,5 @@
-//! Names that are looked for in all files of a project, also in those that never name MongoDB: whether anything calls a
-//! method, and whether the program serves several people.
+//! Searches all files of a project, including those that never mention MongoDB, for names. They show whether
+//! anything calls a method, and whether the program serves several people.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,7 +11,7 @@ use docward_model::{
 
 use super::{FileKind, Language, file_role};
 
-/// More names are of a project whose findings nobody reads one by one.
+/// Maximum number of names to collect; larger projects are summarised.
 const MOST: usize = 50_000;
 
 /// How programs ask people in a terminal, with the language where others write the same.
@@ -26,8 +26,8 @@ const ASKED: [(&str, Option<Language>); 8] = [
     ("Console.ReadLine", None),
 ];
 
-/// What programs say that serve several people at a time: words that nobody writes by chance, which names of libraries
-/// (`next`, `hono`) are not.
+/// Words that show a program that serves several people at a time. They do not occur by chance, unlike names of
+/// libraries (`next`, `hono`).
 const SERVING: [&str; 24] = [
     "RestController",
     "@Controller",
@@ -58,14 +58,14 @@ const SERVING: [&str; 24] = [
 /// Names to look for.
 pub struct Sought {
     search: AhoCorasick,
-    /// What each pattern of the search stands for.
+    /// The meaning of each pattern of the search.
     names: Vec<Name>,
     /// Methods by their files.
     methods: BTreeMap<String, Vec<Method>>,
 }
 
 enum Name {
-    /// A method, as it is written.
+    /// A method, in its original spelling.
     Method(String),
     /// A question in a terminal.
     Asked(Option<Language>),
@@ -150,9 +150,9 @@ impl Sought {
     }
 }
 
-/// Whether an occurrence of a name uses it: it stands neither in a comment nor in a list of imports or exports.
+/// Whether an occurrence of a name is a use: not in a comment and not in a list of imports or exports.
 fn is_use(text: &[u8], at: usize, kind: FileKind) -> bool {
-    /// Nobody writes longer lists of names.
+    /// Maximum length of a list of names, in bytes.
     const LONGEST: usize = 3000;
     let start = memchr::memrchr(b'\n', &text[..at]).map_or(0, |end| end + 1);
     let line = text[start..at].trim_ascii_start();
@@ -202,7 +202,7 @@ fn is_use(text: &[u8], at: usize, kind: FileKind) -> bool {
     }
 }
 
-/// Whether a name stands in a text: alone, or as a word of it.
+/// Whether a name occurs in a text: alone, or as a word.
 fn is_said(text: &[u8], from: usize, to: usize) -> bool {
     let before = from.checked_sub(1).and_then(|at| text.get(at));
     is_text(before) && is_text(text.get(to)) || is_in_prose(text, from, to)
@@ -224,13 +224,13 @@ fn is_in_prose(text: &[u8], from: usize, to: usize) -> bool {
         }
     }
     let Some((quote, at)) = open else { return false };
-    // `item['price'] * n` ends right behind it, `${price * n}` and `'$price'` are no words.
+    // `item['price'] * n` continues after the name; `${price * n}` and `'$price'` are not words.
     let is_computed = line[at..].iter().any(|b| matches!(b, b'{' | b'$'));
     let is_closed = text[to..].iter().take_while(|b| **b != b'\n').any(|b| *b == quote);
     !is_computed && is_closed && text.get(to) != Some(&quote)
 }
 
-/// Whether what stands beside a sign is a text, which is put together rather than added up.
+/// Whether the operand next to a `+` is a text, so that the code concatenates and does not add.
 fn is_text(beside: Option<&u8>) -> bool {
     beside.is_some_and(|b| matches!(b, b'"' | b'\'' | b'`'))
 }

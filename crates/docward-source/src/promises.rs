@@ -1,5 +1,5 @@
-//! Calls of drivers and mappers that return a promise which nothing waits for: statements on their own, callbacks of
-//! `forEach`, variables that nobody mentions again.
+//! Calls of drivers and mappers that return a promise without a consumer: statements of their own, callbacks of
+//! `forEach`, variables without another use.
 
 use docward_model::code::{LostPromise, Promiser};
 
@@ -56,7 +56,7 @@ const OF_DRIVER: [&str; 18] = [
     "createIndexes",
     "dropIndex",
 ];
-/// Methods behind a query that leave it a query.
+/// Methods on a query that return a query.
 const GOES_ON: [&str; 20] = [
     "sort",
     "limit",
@@ -237,7 +237,7 @@ impl<'u, 't> Scan<'u, 't> {
         is_loaded.then_some(query.collection.filter(|_| is_model))?
     }
 
-    /// Whether an expression stands as a statement of its own.
+    /// Whether an expression is a statement of its own.
     fn is_whole_statement(&self, expr: &Expr<'t>) -> bool {
         let before = self.text.get(..expr.at).unwrap_or_default();
         let line = before.rsplit('\n').next().unwrap_or_default().trim();
@@ -262,7 +262,7 @@ impl<'u, 't> Scan<'u, 't> {
         })
     }
 
-    /// Whether nobody gets what a function returns: `users.forEach((user) => User.updateOne(…))`.
+    /// Whether the caller discards the result of a function: `users.forEach((user) => User.updateOne(…))`.
     fn is_discarded(&self, scope: ScopeId) -> bool {
         const DISCARDS: [&str; 7] =
             ["forEach", "on", "once", "setTimeout", "setInterval", "setImmediate", "nextTick"];
@@ -274,7 +274,7 @@ impl<'u, 't> Scan<'u, 't> {
         is_callback && !text.starts_with("async")
     }
 
-    /// Whether a variable is declared, and that is all that is said of it.
+    /// Whether a variable has no use except its declaration.
     fn is_never_mentioned(&self, target: &Expr<'t>) -> bool {
         let Kind::Name(name) = target.kind else { return false };
         let unit = self.values.unit;

@@ -63,7 +63,7 @@ const METHODS: [(&str, Reads, bool); 20] = [
     ("Count", Reads::Number, false),
     ("exists", Reads::One, false),
 ];
-/// Methods of queries of MongoEngine and of models of Laravel, behind what begins the query.
+/// Methods of queries of MongoEngine and of models of Laravel, after the call that starts the query.
 const OF_BUILDER: [(&str, Reads); 13] = [
     ("get", Reads::Many),
     ("all", Reads::Many),
@@ -110,7 +110,7 @@ pub(super) struct Reading<'u, 't> {
 }
 
 impl<'u, 't> Scan<'u, 't> {
-    /// Finds all that is said about queries.
+    /// Collects all facts about queries.
     pub(super) fn queries(&mut self) {
         let reading = self.reading();
         let chains = self.chains(reading);
@@ -277,7 +277,7 @@ impl<'u, 't> Scan<'u, 't> {
                 of_model(model, reads)
             }
             Language::Php => {
-                // Behind `::`, a class that is known to be a model.
+                // A class before `::` that is known to be a model.
                 let Kind::Call(first) = &of.kind else {
                     let Kind::Name(name) = of.kind else { return None };
                     let begins = matches!(method, "all" | "first" | "get") && known(name);

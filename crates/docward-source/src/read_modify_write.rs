@@ -195,7 +195,7 @@ impl<'u, 't> Scan<'u, 't> {
         })
     }
 
-    /// Whether an array is given anew before elements are added: `cart.items = []`.
+    /// Whether code assigns a new array before it adds elements: `cart.items = []`.
     fn is_replaced(&self, whole: &str, at: usize, scope: ScopeId) -> bool {
         self.assigned_before(whole, at, scope)
             .any(|value| matches!(&value.kind, Kind::List(items) if items.is_empty()))
@@ -538,8 +538,8 @@ impl<'u, 't> Scan<'u, 't> {
         }
     }
 
-    /// Of the update that a field stands in, or else of the updates of its function: whether the filter asks for the same
-    /// field, and whether there is a session.
+    /// Examines the update that contains a field, or otherwise the updates of its function. Returns whether the
+    /// filter tests the same field, and whether there is a session.
     fn updates_around(&self, at: usize, path: &str, scope: ScopeId) -> Option<(bool, bool)> {
         let function = self.outer_function(scope);
         let (mut around, mut beside) = (None, None);
@@ -598,7 +598,7 @@ impl<'u, 't> Scan<'u, 't> {
     /// `[...doc.items, item]`, `[i for i in doc["items"] if …]`, or `doc.items` itself where the function changes it.
     fn rewritten(&self, value: &'u Expr<'t>, field: &str, scope: ScopeId) -> Option<String> {
         let unit = self.values.unit;
-        // `const items = doc.items`, also where it is given anew: `items = items.filter(…)`.
+        // `const items = doc.items`, also after a new assignment: `items = items.filter(…)`.
         let source = |expr: &'u Expr<'t>| {
             member_root(expr, field).or_else(|| {
                 let Kind::Name(name) = expr.kind else { return None };
@@ -804,7 +804,7 @@ fn is_sum(expr: &Expr<'_>) -> bool {
     matches!(expr.kind, Kind::Binary("+" | "-", ..))
 }
 
-/// Whether a value is worked out from others: a sum, or `add` and `subtract` of numbers that are objects.
+/// Whether a value is computed from others: a sum, or `add` and `subtract` of numbers that are objects.
 fn is_worked_out(value: &Expr<'_>) -> bool {
     is_sum(value)
         || value.call().is_some_and(|call| {

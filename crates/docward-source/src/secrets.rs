@@ -1,5 +1,5 @@
-//! Connection strings that stand anywhere: in constants, in comments, in settings. Their passwords are
-//! secrets in the wrong place.
+//! Connection strings anywhere in a file: in constants, in comments, in settings. Their passwords are secrets that do
+//! not belong there.
 
 use std::{
     borrow::Cow,
@@ -102,8 +102,8 @@ impl<'u, 't> Scan<'u, 't> {
         near.iter().any(|line| line.to_ascii_lowercase().contains("oplog"))
     }
 
-    /// Connection strings in the middle of a text: `--uri=mongodb://…`, `${URI:mongodb://…}`. Only passwords
-    /// count that nobody wrote to be filled in: messages and help have such.
+    /// Finds connection strings inside a text: `--uri=mongodb://…`, `${URI:mongodb://…}`. Placeholder passwords in
+    /// messages and help do not count.
     fn strings_within(&mut self, texts: Vec<(usize, usize)>) {
         for (from, to) in texts {
             let text = self.text.get(from..to).unwrap_or_default();
@@ -210,7 +210,7 @@ pub(super) fn is_word(password: &str) -> bool {
         "here",
     ];
     let lower = password.to_ascii_lowercase();
-    // `your_production_password`: whoever reads it has another one.
+    // `your_production_password`: readers replace it with their own.
     let is_yours = lower.starts_with("your") && lower.ends_with("password");
     let mut words = lower.split(|c: char| !c.is_ascii_alphanumeric());
     is_yours || words.all(|word| WORDS.contains(&word))
@@ -228,8 +228,8 @@ pub(super) fn placeholder(password: &str, client: &ClientUri) -> Option<Placehol
     client.hosts.first().filter(|_| is_nobodys(client)).cloned().map(Placeholder::Host)
 }
 
-/// Whether a string leads to no server that anybody can have: a name that is reserved for examples
-/// (`db.example.com`), or one that Atlas gives nobody (`cluster0.mongodb.net`, without the part of its own in between).
+/// Whether a string leads to no real server: a name that is reserved for examples (`db.example.com`), or one that
+/// Atlas does not assign (`cluster0.mongodb.net`, without the identifier in between).
 fn is_nobodys(client: &ClientUri) -> bool {
     let is_made_up = |host: &String| {
         let name = host.split(':').next().unwrap_or(host).to_ascii_lowercase();
@@ -243,7 +243,7 @@ fn is_nobodys(client: &ClientUri) -> bool {
             && before.is_some_and(|label| {
                 matches!(label.trim_end_matches(|c: char| c.is_ascii_digit()), "cluster" | "host")
             });
-        // Older clusters have their own part behind a dash: `cluster0-k3x9q.mongodb.net`.
+        // Older clusters have their identifier after a dash: `cluster0-k3x9q.mongodb.net`.
         let is_of_atlas = name.strip_suffix(".mongodb.net").is_some_and(|name| {
             let own = name.rsplit_once('-').map_or("", |(_, own)| own);
             let is_own = own.len() == 5 && own.bytes().all(|b| b.is_ascii_alphanumeric());
@@ -262,15 +262,14 @@ fn is_filled_in(host: &str) -> bool {
         && name.bytes().all(|b| b.is_ascii_uppercase() || b == b'_')
 }
 
-/// What tells a secret from others without giving it away.
+/// Returns a digest that distinguishes a secret from others without showing it.
 pub(super) fn mark(secret: &str) -> u64 {
     let mut hasher = DefaultHasher::new();
     secret.hash(&mut hasher);
     hasher.finish()
 }
 
-/// Whether a password is one in use although it stands in an example: it looks made by chance, and leads to a cluster
-/// that somebody has.
+/// Whether a password in an example is in use: it looks random, and leads to a real cluster.
 pub(super) fn is_in_use(password: &str, client: &ClientUri) -> bool {
     let lower = password.to_ascii_lowercase();
     let has = |what: fn(&char) -> bool| password.chars().any(|c| what(&c));
@@ -284,8 +283,7 @@ pub(super) fn is_in_use(password: &str, client: &ClientUri) -> bool {
     is_made_by_chance && is_cluster_of_somebody(client)
 }
 
-/// Whether a string leads to a cluster of Atlas that somebody has: `cluster0.k3x9q.mongodb.net`, and no name that
-/// examples have.
+/// Whether a string leads to a real cluster of Atlas: `cluster0.k3x9q.mongodb.net`, and not to a name from examples.
 fn is_cluster_of_somebody(client: &ClientUri) -> bool {
     const EXAMPLES: [&str; 10] =
         ["xxxxx", "xxxx", "xxx", "abcde", "abcd", "abc", "abc123", "abc12", "example", "mongodb"];
@@ -302,8 +300,8 @@ pub(super) fn is_form(client: &ClientUri) -> bool {
     client.hosts.iter().any(|host| is_filled_in(host))
 }
 
-/// Whether a text leads to a server rather than naming something: `user:…@host`, `host:27017/shop`,
-/// `host/shop?w=1`, `mongodb://…`. Such a text may hold a password and is nobody's name.
+/// Whether a text is an address and not a name: `user:…@host`, `host:27017/shop`, `host/shop?w=1`, `mongodb://…`.
+/// Such a text may contain a password.
 pub(super) fn is_address(text: &str) -> bool {
     let has_port = text.match_indices(':').any(|(at, _)| {
         let digits = text[at + 1..].bytes().take_while(u8::is_ascii_digit).count();
@@ -323,7 +321,7 @@ pub(super) fn is_address(text: &str) -> bool {
 /// Whether a text is a password rather than something that is filled in.
 pub(super) fn is_secret(text: &str) -> bool {
     let probe = format!("mongodb://u:{}@h", text.replace(['@', '/', ':', '?', '#', '%'], "_"));
-    // Sentences say what a password is for.
+    // Text of four words or more describes a password and is not one.
     let is_sentence = text.split_whitespace().nth(3).is_some();
     !text.is_empty()
         && !is_sentence
@@ -344,7 +342,7 @@ pub(super) fn in_text(
 ) {
     for (at, scheme) in schemes(text) {
         let rest = shortened(&text[at..], MAX_STRING);
-        // One string ends where the next begins, whatever is in between.
+        // A string ends where the next one begins.
         let next = rest[scheme..].find("mongodb://").map(|n| n + scheme);
         let rest = &rest[..next.unwrap_or(rest.len())];
         let written = rest.get(..scheme).unwrap_or_default();
@@ -421,10 +419,10 @@ pub(super) fn in_text(
                 placeholder,
             });
         }
-        // Tails of the oplog read `local` on purpose; a path with two parts is somebody's own form.
+        // Code that follows the oplog reads `local` on purpose. A path with two parts is a private format.
         let is_own = before.to_ascii_lowercase().contains("oplog")
             || parsed.database.as_ref().is_some_and(|name| name.value.contains('/'));
-        // With capitals no driver takes it.
+        // Drivers reject the scheme in capitals.
         if !commented && !in_prose && !in_sample && !is_own && !is_capital {
             client.site = Some(ClientSite {
                 location: location(offset + at),
@@ -439,7 +437,7 @@ pub(super) fn in_text(
     }
 }
 
-/// Whether a remark begins in the part of a line: `#` or `//` at its start or behind a blank, in no quotes.
+/// Whether a comment begins in this part of a line: `#` or `//` at its start or after a space, outside of quotes.
 fn begins_remark(before: &str) -> bool {
     let mut quote = None;
     let mut last = ' ';
@@ -458,10 +456,10 @@ fn begins_remark(before: &str) -> bool {
     false
 }
 
-/// Whether a text is written for people or for a language model, and a connection string in it is an example: there
-/// are words before and behind it, as in messages, prompts and lessons. `near` is where the string begins.
+/// Whether a text is prose for people or for a language model, so that a connection string in it is an example. Prose
+/// has words before and after the string, as in messages, prompts and tutorials. `near` is the start of the string.
 fn is_prose(text: &str, near: usize) -> bool {
-    /// A command or a call has fewer words that stand by themselves.
+    /// A command or a call has fewer words of its own.
     const WORDS: usize = 6;
     let from = tail_start(text, near);
     let text = shortened(&text[from..], 1000);
@@ -472,8 +470,8 @@ fn is_prose(text: &str, near: usize) -> bool {
     text.split_whitespace().filter(is_word).count() >= WORDS
 }
 
-/// Whether what stands before a connection string is the command of a tool: `mongosh "…"`, `mongodump --uri=…`. A
-/// tool has one connection, or as many as its own options say.
+/// Whether the text before a connection string is the command of a tool: `mongosh "…"`, `mongodump --uri=…`. A tool
+/// has one connection, or the number in its options.
 fn is_for_tool(before: &str) -> bool {
     const TOOLS: [&str; 10] = [
         "mongosh",
@@ -487,7 +485,7 @@ fn is_for_tool(before: &str) -> bool {
         "mongofiles",
         "mongosync",
     ];
-    // A command goes on behind a backslash at the end of a line.
+    // A backslash at the end of a line continues a command.
     let mut lines: Vec<&str> = Vec::new();
     for line in before.rsplit('\n') {
         if !lines.is_empty() && !line.trim_end().ends_with('\\') {
@@ -501,8 +499,8 @@ fn is_for_tool(before: &str) -> bool {
         .any(|word| TOOLS.contains(&word.rsplit('/').next().unwrap_or(word)))
 }
 
-/// A password with signs that should have been escaped is a password all the same: the string without it. What is
-/// filled in, and forms that only show how to write one (`[user:password@]host`), are none.
+/// Returns the string without its password if the password has characters that must be escaped. Placeholders and
+/// syntax descriptions (`[user:password@]host`) do not count.
 pub(super) fn unreadable(string: &str) -> Option<String> {
     let is_whole = pieces(string).iter().all(|piece| matches!(piece, Piece::Text(_)));
     let login = docward_uri::user_part(string)?;
@@ -532,7 +530,7 @@ pub(super) fn broken(place: Place, shown: String, in_remark: bool, in_sample: bo
     }
 }
 
-/// A connection string as it is meant: without backslashes before signs, its scheme in small letters.
+/// Normalises a connection string: removes escapes, and converts the scheme to lower case.
 fn unescaped(text: &str, scheme: usize) -> String {
     let mut out = String::with_capacity(text.len());
     let (head, rest) = text.split_at(scheme);
@@ -569,7 +567,7 @@ pub(super) fn tail_start(text: &str, at: usize) -> usize {
     start
 }
 
-/// Where a connection string ends that nobody closes.
+/// Returns the end of a connection string without a closing quote.
 fn end_of_string(text: &str) -> usize {
     let mut depth = 0_u32;
     for (at, c) in text.char_indices() {
@@ -638,7 +636,7 @@ fn close(text: &str, at: usize, end: &str) -> Option<usize> {
     text[at..].find(end).map(|n| at + n + end.len())
 }
 
-/// Whether a host is this machine, or a container beside it.
+/// Whether a host is this machine, or a container of the same application.
 pub(super) fn is_local(host: &str) -> bool {
     host.rsplit_once(':').map_or(host, |(name, _)| name).is_empty() || is_development_host(host)
 }

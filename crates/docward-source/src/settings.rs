@@ -17,7 +17,7 @@ use crate::place::Places;
 
 /// A key with all above it, and its value.
 struct Setting {
-    /// In small letters, `spring.data.mongodb.password`.
+    /// In lower case: `spring.data.mongodb.password`.
     path: String,
     value: String,
     at: usize,
@@ -62,7 +62,7 @@ pub(super) fn passwords(
         && !out.clients.iter().any(|client| client.srv);
     let has_local_string = strings.iter().any(|host| is_local(host));
     let is_local_host = is_beside || (!hosts.is_empty() && hosts.iter().all(|host| is_local(host)));
-    // Containers that somebody starts on their own machine.
+    // Containers that developers start on their own machine.
     let is_container = ["compose", "docker", ".github/", ".gitlab-ci", ".circleci"]
         .iter()
         .any(|part| lower.contains(part));
@@ -80,7 +80,7 @@ pub(super) fn passwords(
             continue;
         }
         let is_word = is_word(value) || names_a_key(value);
-        // Below a key about MongoDB, `password: password` names a field as often as it is one.
+        // Below a key about MongoDB, `password: password` is often the name of a field.
         if is_word && !key.contains("mongo") {
             continue;
         }
@@ -101,7 +101,7 @@ pub(super) fn passwords(
                 None => format!("{}=*****", shown(&setting.path)),
             },
             fallback: false,
-            // The first password of a container that the same file starts, beside what asks it.
+            // The initial password of a container that the same file starts, next to its client.
             local: is_container
                 || is_local_host
                 || (hosts.is_empty() && is_of_development(&lower))
@@ -123,7 +123,7 @@ fn is_of_development(file: &str) -> bool {
         .any(|word| matches!(word, "dev" | "develop" | "development" | "local"))
 }
 
-/// Whether a chart starts the server itself, beside the application: its values say which image.
+/// Whether a chart starts the server together with the application: its values name the image.
 fn is_bundled(all: &[Setting], path: &str, file: &str) -> bool {
     let name = file.rsplit('/').next().unwrap_or(file);
     let Some((section, _)) = path.split_once('.').filter(|_| name.starts_with("values")) else {
@@ -149,7 +149,7 @@ fn last_key(path: &str) -> &str {
 }
 
 fn is_password(key: &str) -> bool {
-    // Under a service named after MongoDB stand passwords of others as well.
+    // Sections named after MongoDB also contain passwords of other services.
     const OTHERS: [&str; 12] = [
         "redis",
         "mysql",
@@ -190,8 +190,8 @@ fn host_of(value: &str) -> &str {
     rest.split(['/', '?', ',']).next().unwrap_or(rest)
 }
 
-/// Whether a value is computed, looked up or decrypted where it is used, or is a connection string, which is judged as
-/// one.
+/// Whether a value is computed, looked up or decrypted at run time, or is a connection string, which another function
+/// checks.
 fn is_filled_in(value: &str) -> bool {
     value.starts_with("mongodb://")
         || value.starts_with("mongodb+srv://")
@@ -225,7 +225,7 @@ fn settings(text: &str, file: &str) -> Vec<Setting> {
         let offset = start;
         start += line.len();
         let trimmed = line.trim();
-        // Templates of Helm compute; what they are filled with stands elsewhere.
+        // Templates of Helm compute values; the input is in another file.
         if trimmed.is_empty()
             || trimmed.len() > MAX_LINE
             || trimmed.starts_with(['#', '/', ';', '<'])
@@ -324,7 +324,7 @@ fn pairs_into(line: &str, prefix: &str, at: usize, file: &str, depth: u32, out: 
     }
     let value = match value.chars().next().filter(|_| quoted) {
         Some(quote) => value[1..].split(quote).next().unwrap_or_default(),
-        // A comment behind it.
+        // A comment after it.
         None => value.split(" #").next().unwrap_or(value).trim(),
     };
     out.push(Setting { path, value: value.to_owned(), at });
@@ -364,7 +364,7 @@ pub(super) fn accounts_in(text: &str) -> impl Iterator<Item = String> {
 
 /// How many replica sets of one member a text makes: `rs.initiate({_id: "rs0", members: [{_id: 0, host: "db:27017"}]})`.
 pub(super) fn single_sets(text: &str) -> u64 {
-    /// Nobody writes longer ones on a line.
+    /// Maximum number of characters of a replica set definition that Docward reads.
     const LONGEST: usize = 600;
     let made = text.match_indices("rs.initiate(").map(|(at, call)| &text[at + call.len()..]);
     let single = made.filter(|rest| {

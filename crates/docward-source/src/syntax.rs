@@ -34,9 +34,9 @@ pub struct Source<'t> {
 }
 
 impl<'t> Source<'t> {
-    /// Parses. The parser recovers from syntax errors by trial, and on some texts that never ends. So the number of
-    /// its steps is limited, far above what valid texts need. A limit of steps, unlike one of time, always gives the
-    /// same result for the same text.
+    /// Parses a text. The parser recovers from syntax errors by trial, and on some texts that never ends. So the
+    /// number of its steps is limited, far above what valid texts need. A limit of steps, unlike one of time, always
+    /// gives the same result for the same text.
     pub fn parse(language: &Language, text: &'t str) -> Result<Self, Problem> {
         let bytes = text.as_bytes();
         let mut turns = MIN_TURNS + bytes.len() / BYTES_A_TURN;
@@ -68,6 +68,23 @@ impl<'t> Source<'t> {
     /// The text of a node.
     pub fn text_of(&self, node: Node<'_>) -> &'t str {
         self.text.get(node.byte_range()).unwrap_or_default()
+    }
+
+    /// Returns the end of the comment around a position, or `None` in a string. In code that cannot be parsed,
+    /// every position may be in a comment.
+    pub fn end_of_comment(&self, at: usize) -> Option<usize> {
+        let mut node = self.root().descendant_for_byte_range(at, at);
+        while let Some(here) = node {
+            let kind = here.kind();
+            if kind.ends_with("comment") {
+                return Some(here.end_byte());
+            }
+            if kind.contains("string") || kind.contains("heredoc") {
+                return None;
+            }
+            node = here.parent();
+        }
+        Some(self.text.len())
     }
 
     /// Where a node begins.

@@ -58,7 +58,7 @@ impl<'u, 't> Values<'u, 't> {
         if steps > MAX_STEPS {
             return None;
         }
-        // `User` is the model, whatever it was assigned from.
+        // `User` is the model, regardless of what it was assigned from.
         let model = match &expr.kind {
             Kind::Name(name) if self.known.models.contains_key(*name) => Some(*name),
             Kind::Name(name) => {
@@ -137,7 +137,7 @@ impl<'u, 't> Values<'u, 't> {
         self.text(expr, scope).filter(|text| !is_address(text))
     }
 
-    /// The module that an expression stands for: a name that is imported, or `require('…')` itself.
+    /// Returns the module of an expression: an imported name, or `require('…')` itself.
     pub(super) fn module_of(&self, expr: &Expr<'t>) -> Option<String> {
         match &expr.kind {
             Kind::Name(name) => {
@@ -208,7 +208,7 @@ impl<'u, 't> Values<'u, 't> {
         let by_name = expr.last_name().is_some_and(|name| DATABASE_NAMES.contains(&name));
         let (next, at) = self.follow(expr, scope);
         if !std::ptr::eq(next, expr) {
-            // A name that says so counts unless what it stands for says otherwise.
+            // Use the name of the variable, unless its value shows something else.
             return match &next.kind {
                 Kind::Call(_) | Kind::Index(..) | Kind::Member(..) => {
                     self.is_database(next, at, steps + 1) || (by_name && self.has_databases())
@@ -271,7 +271,7 @@ impl<'u, 't> Values<'u, 't> {
         self.is_mongo_file() || *self.has_methods.get_or_init(calls_methods)
     }
 
-    /// Whether the file has to do with MongoDB at all, so that a `db` is likely to be one of its.
+    /// Whether the file uses MongoDB, so that a `db` is probably a database of MongoDB.
     pub(crate) fn is_mongo_file(&self) -> bool {
         let by_import = self.unit.imports.iter().any(|import| {
             let module = import.module.to_ascii_lowercase();

@@ -18,6 +18,26 @@ fn option(client: &ClientUri, name: &str) -> Option<OptionValue> {
     client.option(name).map(|option| option.value.clone())
 }
 
+#[test]
+fn only_comments_allow_findings_and_code_is_no_part_of_the_reason() {
+    for (file, text) in [
+        ("a.js", "/* docward: allow D020 cut every night */ f(\"x\");"),
+        ("a.js", "f(); // docward: allow D020 cut every night\ng();"),
+        ("a.js", "/*\n * docward: allow D020 cut every night\n */\nf();"),
+        ("a.py", "f()  # docward: allow D020 cut every night\n"),
+        ("a.rs", "/// docward: allow D020 cut every night\nfn f() {}"),
+        ("a.yml", "x: 1  # docward: allow D020 cut every night\n"),
+    ] {
+        let found = scanned(file, text).allowed;
+        let reasons: Vec<&str> = found.iter().map(|allowed| allowed.reason.as_str()).collect();
+        assert_eq!(reasons, ["cut every night"], "{file}: {text}");
+    }
+    let in_string = "f(\"// docward: allow D020 cut every night\");";
+    for file in ["a.js", "a.java", "a.py"] {
+        assert!(scanned(file, in_string).allowed.is_empty(), "{file}");
+    }
+}
+
 fn has_production_set(client: &ClientUri) {
     for (name, value) in [
         ("maxPoolSize", 150),
@@ -167,7 +187,7 @@ fn what_is_computed_stays_unknown() {
     let client = found.iter().find(|client| client.driver.is_some()).expect("a client");
     assert!(client.is_partial);
     assert_eq!(option(client, "maxPoolSize"), Some(OptionValue::Unknown));
-    // A default for developers is judged by nobody.
+    // No rule checks a default for development.
     let found = clients(
         "a.js",
         "const c = new MongoClient(process.env.U || 'mongodb://a.b.c/?retryWrites=false');",

@@ -67,7 +67,7 @@ const OPERATORS: [&str; 18] = [
     "$addFields",
     "$replaceWith",
 ];
-/// Functions that stand for an operator (Java's `Updates`, KMongo, Spring's `Update`).
+/// Functions that build an operator (Java's `Updates`, KMongo, Spring's `Update`).
 const BUILDERS: [(&str, AppendKind); 9] = [
     ("push", AppendKind::Push),
     ("pushEach", AppendKind::Push),
@@ -92,7 +92,7 @@ pub(crate) struct Wrapper {
     parameters: usize,
 }
 
-/// What is known of the statement around an operator.
+/// The facts about the statement around an operator.
 #[derive(Default)]
 struct Statement<'u, 't> {
     filter: Vec<Field<'u, 't>>,
@@ -602,7 +602,7 @@ pub(super) fn mentions_call(expr: &Expr<'_>, method: &str) -> bool {
     found
 }
 
-/// What an operator is told to change: `update.$push.events`, `update["$push"][key]`.
+/// The operand of an operator: `update.$push.events`, `update["$push"][key]`.
 enum Operand<'e, 't> {
     Name(&'t str),
     Computed(&'e Expr<'t>),

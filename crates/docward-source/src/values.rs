@@ -1,5 +1,5 @@
-//! What expressions stand for, as far as one can tell without running anything: names followed to the one
-//! value they are given, texts put together, documents read whatever they are written with.
+//! Evaluates expressions statically: follows names to their only value, joins strings, and reads documents in
+//! every notation.
 
 use std::{
     cell::{Cell, OnceCell},
@@ -18,7 +18,7 @@ const MAX_STEPS: u32 = 12;
 /// A piece of a text that was put together.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Fragment {
-    /// Characters; where they stand, unless in another file.
+    /// Characters and their position; no position if they are in another file.
     Text(String, Option<usize>),
     /// Computed.
     Hole,
@@ -44,7 +44,7 @@ impl Folded {
             .collect()
     }
 
-    /// Whether nothing at all is known of it.
+    /// Whether nothing is known about it.
     pub(crate) fn is_unknown(&self) -> bool {
         self.fragments.iter().all(|fragment| matches!(fragment, Fragment::Hole))
     }
@@ -167,7 +167,7 @@ impl<'u, 't> Values<'u, 't> {
         given.next().is_none().then_some(first)
     }
 
-    /// Follows names to what they stand for.
+    /// Follows names to their values.
     pub(crate) fn follow(&self, expr: &'u Expr<'t>, scope: ScopeId) -> (&'u Expr<'t>, ScopeId) {
         let (mut expr, mut scope) = (expr, scope);
         for _ in 0..MAX_STEPS {
@@ -371,8 +371,8 @@ impl<'u, 't> Values<'u, 't> {
         self.known.constants.get(&key)?.as_deref()
     }
 
-    /// Texts put one behind the other with something in between: `"".join([…])`, `[…].join("")`,
-    /// `strings.Join([]string{…}, "")`, `String.join("", …)`, `"…".concat(…)`.
+    /// Joins texts with a separator: `"".join([…])`, `[…].join("")`, `strings.Join([]string{…}, "")`,
+    /// `String.join("", …)`, `"…".concat(…)`.
     fn joined(&self, call: &'u Call<'t>, scope: ScopeId) -> Option<(Vec<&'u Expr<'t>>, String)> {
         let of = call.receiver()?;
         let all = || call.args.iter().map(|arg| &arg.value);
@@ -487,8 +487,8 @@ impl<'u, 't> Values<'u, 't> {
         }
     }
 
-    /// The fields of a document, whatever it is written with: a literal, `new Document("a", 1)`,
-    /// `.append("b", 2)`, `Map.of("c", 3)`, `dict(d=4)`. `None` when it is not known to be one.
+    /// Returns the fields of a document in any notation: a literal, `new Document("a", 1)`, `.append("b", 2)`,
+    /// `Map.of("c", 3)`, `dict(d=4)`. Returns `None` if the expression may not be a document.
     pub(crate) fn document(
         &self,
         expr: &'u Expr<'t>,

@@ -34,7 +34,7 @@ pub enum FaultKind {
     )]
     Port,
     /// Several hosts after `mongodb+srv://`.
-    #[error("mongodb+srv:// requires exactly one name, which leads to the hosts")]
+    #[error("mongodb+srv:// requires exactly one name, which DNS resolves to the hosts")]
     SrvHosts,
     /// A port after `mongodb+srv://`.
     #[error("mongodb+srv:// requires a name without a port, because DNS provides the ports")]

@@ -221,7 +221,7 @@ const fn replaced(name: &'static str, advice: &'static str, successor: Successor
 const RECONNECTS: &str = "remove it: drivers reconnect automatically";
 const KEEPS_ALIVE: &str = "remove it: drivers keep sockets alive";
 const CHECKS: &str = "remove it: certificates are checked unless tlsAllowInvalidCertificates=true";
-const NO_EFFECT: &str = "remove it: it no longer has an effect";
+const NO_EFFECT: &str = "remove the option, which no longer has an effect";
 
 static GONE: &[GoneOption] = &[
     dropped("auto_reconnect", RECONNECTS),

@@ -438,15 +438,15 @@ pub(crate) struct ManArgs {
 /// Which rules to list.
 #[derive(Args, Debug)]
 pub(crate) struct RulesArgs {
-    /// Only rules of this family (N, D, T, V, R, I, K, L, C, S, W, A)
+    /// List only rules of this family (N, D, T, V, R, I, K, L, C, S, W, A)
     #[arg(long, value_name = "LETTER")]
     pub(crate) family: Option<String>,
 
-    /// Only rules that implement this clause
+    /// List only rules that implement this clause
     #[arg(long, value_name = "ID")]
     pub(crate) clause: Option<String>,
 
-    /// Only rules whose code, name or title contains this text
+    /// List only rules whose code, name or title contains this text
     #[arg(long, value_name = "TEXT")]
     pub(crate) grep: Option<String>,
 

@@ -27,7 +27,7 @@ pub(crate) fn man(args: &ManArgs) -> anyhow::Result<u8> {
     };
     let place = directory.display();
     std::fs::create_dir_all(directory)
-        .with_context(|| format!("cannot make the directory {place}"))?;
+        .with_context(|| format!("cannot create the directory {place}"))?;
     // The command `help` only repeats the others.
     let command = Cli::command().disable_help_subcommand(true);
     clap_mangen::generate_to(command, directory)

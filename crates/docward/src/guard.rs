@@ -42,7 +42,7 @@ The guard prints `listening on HOST:PORT` on standard error when it accepts clie
 After SIGTERM or Ctrl-C, it waits for open commands, cursors and transactions, at most --grace seconds. \
 A second signal ends it at once.
 
-Exit codes: 0 shut down on request, 2 could not run.";
+Exit codes: 0 shut down on request, 2 the command could not run.";
 
 /// The arguments of `docward guard`. They override `[guard]` in docward.toml.
 #[derive(Args, Debug)]
@@ -157,9 +157,9 @@ enum LogFormat {
 /// The lowest severity that is logged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum LogLevel {
-    /// Settings that could not be reloaded
+    /// Reload failures
     Error,
-    /// Also servers that are not usable, and clients that could not be accepted
+    /// Also servers that are unavailable, and clients that could not be accepted
     Warn,
     /// Also reloaded settings, new members, connection limits and refused logins
     Info,
@@ -256,7 +256,7 @@ async fn run(args: &RunArgs) -> anyhow::Result<u8> {
             }
         }
     }
-    tell(&format!("ending: waiting for {} clients to finish", guard.clients()));
+    tell(&format!("shutting down: waiting for open clients ({}) to finish", guard.clients()));
     tokio::select! {
         () = guard.drain() => {}
         () = signals.end() => {}

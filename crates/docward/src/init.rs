@@ -37,7 +37,7 @@ Examples:
 
 On a terminal, the command asks at most two questions. --yes accepts the detected values.
 
-Exit codes: 0 the file was written, 2 it was not.";
+Exit codes: 0 the file was written, 2 the file was not written.";
 
 /// The number of documents per collection that shows names and styles.
 const SAMPLE: u64 = 200;
@@ -343,7 +343,7 @@ fn summary(found: &Found, profile: ProfileName, core: &[String]) -> String {
 fn file(found: &Found, profile: ProfileName, core: &[String]) -> String {
     let looked_at = match found.looked_at.as_slice() {
         [] => String::new(),
-        names => format!(" after a look at {}", names.join(", ")),
+        names => format!(" from {}", names.join(", ")),
     };
     let mut out = format!(
         "# Settings of Docward, written by `docward init`{}.\n\
@@ -398,7 +398,7 @@ fn file(found: &Found, profile: ProfileName, core: &[String]) -> String {
     out.push_str(
         "# Exceptions for some collections.\n\
          # [[namespaces]]\n# match = \"shop.import_*\"\n# ignore = [\"D008\"]\n\n\
-         # An accepted finding, with a reason and a last day.\n\
+         # An accepted finding, with a reason and an expiry date.\n\
          # [[suppress]]\n# rule = \"T002\"\n# match = \"shop.orders\"\n\
          # reason = \"converted with the next release\"\n# expires = \"2027-06-30\"\n",
     );

@@ -33,8 +33,8 @@ Examples:
   docward lint . --diff --unsafe-fixes | git apply   all fixes, as a patch
   docward audit dump/ --code .                   code and data together
 
-A comment accepts a finding on its own line and on the next line. The last day is optional:
-  // docward: allow D020 until 2027-01-31 a nightly job cuts the list
+A comment accepts a finding on its own line and on the next line. The expiry date is optional:
+  // docward: allow D020 until 2027-01-31 a nightly job trims the array
 
 Docward skips tests (unless --include-tests is given) and files that .gitignore or .docwardignore \
  exclude. It does read ignored files that git tracks, and .env files outside of git repositories.

@@ -148,7 +148,7 @@ fn list(rules: &[&RuleMeta]) -> String {
 
 fn write_pages(directory: &Path, rules: &[&RuleMeta]) -> anyhow::Result<()> {
     fs::create_dir_all(directory)
-        .with_context(|| format!("cannot make the directory {}", directory.display()))?;
+        .with_context(|| format!("cannot create the directory {}", directory.display()))?;
     let save = |name: &str, text: &str| {
         let path = directory.join(name);
         fs::write(&path, text).with_context(|| format!("cannot write {}", path.display()))

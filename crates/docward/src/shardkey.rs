@@ -146,7 +146,7 @@ fn parse_key(text: &str) -> anyhow::Result<KeyFields> {
         })
         .collect::<anyhow::Result<_>>()?;
     if fields.is_empty() {
-        bail!("--key {text}: a key has at least one field");
+        bail!("--key {text}: a shard key needs at least one field");
     }
     Ok(fields)
 }

@@ -65,7 +65,7 @@ fn fault(allowed: &Allowed) -> Option<String> {
     }
     if allowed.until.as_deref().is_some_and(|day| !docward_config::is_day(day)) {
         return Some(
-            "the last day in this comment is not a date; write it as 2027-01-31".to_owned(),
+            "the expiry date in this comment is invalid; write it as 2027-01-31".to_owned(),
         );
     }
     allowed.reason.is_empty().then(|| {

@@ -91,7 +91,7 @@ fn sk_1_ck_13_the_key_a_collection_has_is_judged_and_its_chunks_are_counted() {
         let review = report["checklist"].as_array().expect("a list");
         let item = review.iter().find(|item| item["id"] == "CK-13").expect("CK-13");
         assert_eq!(item["verdict"], "fail", "{item}");
-        // Without documents, the chunks alone are judged.
+        // Without documents, Docward evaluates only the chunks.
         let (report, _) = audit_json(&[&uri, "--metadata-only", "--no-progress"]);
         let what = text(of_rule(&report, "K005")[0], "what").to_owned();
         assert!(what.starts_with("4 of 12 chunks of shard key { status: 1 }"), "{what}");
@@ -243,7 +243,7 @@ fn tables_that_may_not_be_read_are_named_and_only_where_there_are_any() {
     assert!(told[0].contains("what it says about the cluster is unknown"), "{}", told[0]);
 }
 
-/// Creates so many collections that their indexes are fetched with one cursor if the server
+/// Creates enough collections that their indexes are fetched with one cursor if the server
 /// supports it. Returns how often the server was asked for the indexes of one collection, and the
 /// report.
 fn of_many_collections(version: &'static str) -> (i64, Value, Servers) {

@@ -554,7 +554,9 @@ fn dp_4_copies_in_elements_are_no_fields_of_their_own() {
     let fields: Vec<&str> = item.fields.iter().map(|field| field.name.as_str()).collect();
     assert_eq!(fields, ["qty"], "{text}");
     assert!(
-        text.contains("# copies of `product` today, which the design creates again: label"),
+        text.contains(
+            "# copies of `product` in the data; the design creates them from the model: label"
+        ),
         "{text}"
     );
 }

@@ -469,7 +469,7 @@ fn init_writes_a_file_that_the_next_run_takes() {
     let from_below = run_in(&models, &[], &["init", "..", "--yes"]);
     let text = fs::read_to_string(models.join("docward.toml")).unwrap();
     let whole = directory.path().canonicalize().unwrap().display().to_string();
-    assert!(text.contains(&format!("after a look at {whole}.")), "{text}");
+    assert!(text.contains(&format!("from {whole}.")), "{text}");
     assert!(stderr(&from_below).ends_with("next: docward lint ..\n"), "{from_below:?}");
     let elsewhere = run_in(&models, &[], &["init", "--yes", "--output", "a.toml"]);
     let said = stderr(&elsewhere);

@@ -168,7 +168,7 @@ fn shop(server: &str) -> tempfile::TempDir {
     ])
 }
 
-/// AP-S2.3, CK-12, CK-15: reads that grow with the data are told across files, and only as `pedantic` in a router that
+/// AP-S2.3, CK-12, CK-15: reads that grow with the data are reported across files, and only as `pedantic` in a router that
 /// is not mounted.
 #[test]
 fn ap_s2_3_ck_12_ck_15_reads_that_grow_with_the_data() {

@@ -1,16 +1,16 @@
 // Package mongoclient connects to MongoDB (go.mongodb.org/mongo-driver, version 1.x).
 //
-// Written by docward 0.1.0; `docward connect sdk --lang go --go-version 1` writes it again.
+// Written by docward 0.1.0; regenerate it with `docward connect sdk --lang go --go-version 1`.
 //
-// One client for the whole process: Shared makes it when it is first asked for, CloseShared closes it.
-// Everything secret comes from the environment:
+// One client for the whole process: Shared creates it on first use, CloseShared closes it.
+// Logins and hosts come from the environment:
 //
-//	MONGODB_USER, MONGODB_PASSWORD    who logs in
-//	MONGODB_HOSTS                     host:port, or several with commas; for SRV the name alone
-//	MONGODB_REPLICA_SET               the name of the replica set, where there is one
-//	MONGODB_TLS                       "false" where servers offer no TLS
+//	MONGODB_USER, MONGODB_PASSWORD    the login
+//	MONGODB_HOSTS                     host:port, or several separated by commas; for SRV, only the name
+//	MONGODB_REPLICA_SET               the name of the replica set, if there is one
+//	MONGODB_TLS                       "false" if the servers do not support TLS
 //
-// Beside the rule book's samples:
+// Differences from the rule book's samples:
 //
 // - there is no waitQueueTimeoutMS: give every operation a context with a deadline (OperationTimeout) (GC-28)
 // - version 1 connects with a context, version 2 without (GC-28)
@@ -34,35 +34,35 @@ import (
 )
 
 const (
-	// HealthTimeout is the time that the health check takes at most.
+	// HealthTimeout is the time limit of the health check.
 	HealthTimeout = 5000 * time.Millisecond
-	// OperationTimeout is the deadline to give to the context of an operation: it bounds the wait for a
-	// connection too, for which this driver has no option of its own.
+	// OperationTimeout is the deadline for the context of an operation. It includes the wait for a
+	// connection, which this driver cannot limit separately.
 	OperationTimeout = 5000 * time.Millisecond
 )
 
-// ConnectSRV connects by the SRV record of a sharded cluster: new mongos are found without a change here.
+// ConnectSRV connects through the SRV record of a sharded cluster. The driver finds new mongos by itself.
 func ConnectSRV(ctx context.Context) (*mongo.Client, error) {
 	return connect(ctx, "mongodb+srv", false)
 }
 
-// ConnectReplicaSet connects by the members of a replica set; all of them belong into MONGODB_HOSTS.
+// ConnectReplicaSet connects to a replica set. List all members in MONGODB_HOSTS.
 func ConnectReplicaSet(ctx context.Context) (*mongo.Client, error) {
 	return connect(ctx, "mongodb", true)
 }
 
-// ConnectLoadBalancer connects by the one address in front of a sharded cluster.
+// ConnectLoadBalancer connects through the load balancer in front of a sharded cluster.
 func ConnectLoadBalancer(ctx context.Context) (*mongo.Client, error) {
 	return connect(ctx, "mongodb", false)
 }
 
-// ConnectAllMongos connects by every mongos of a sharded cluster. Their addresses must be switched on at the
+// ConnectAllMongos connects to every mongos of a sharded cluster. Their addresses must be switched on at the
 // provider, and MONGODB_HOSTS must follow when mongos are added or removed.
 func ConnectAllMongos(ctx context.Context) (*mongo.Client, error) {
 	return connect(ctx, "mongodb", false)
 }
 
-// CheckConnection says whether the primary (or a mongos) answers within the time; it never panics.
+// CheckConnection returns whether the primary (or a mongos) answers before the timeout; it never panics.
 func CheckConnection(client *mongo.Client, timeout time.Duration) bool {
 	ctx, cancel := context.WithTimeout(context.Background(), timeout)
 	defer cancel()
@@ -92,7 +92,8 @@ func Shared() (*mongo.Client, error) {
 	return shared, nil
 }
 
-// CloseShared closes it and waits for what is under way until the context ends; safe to call more than once.
+// CloseShared closes the shared client; running operations may finish until the context ends. It is safe to
+// call it more than once.
 func CloseShared(ctx context.Context) error {
 	lock.Lock()
 	defer lock.Unlock()
@@ -120,7 +121,7 @@ func connect(ctx context.Context, scheme string, replicaSet bool) (*mongo.Client
 		SetServerSelectionTimeout(5000 * time.Millisecond).
 		SetRetryWrites(true).
 		SetRetryReads(true).
-		// In this form every 1.x release has it.
+		// Every release of version 1 has this form.
 		SetWriteConcern(writeconcern.New(writeconcern.WMajority())).
 		// Class core: core services must read their own writes (RP-1).
 		SetReadPreference(readpref.Primary())
@@ -151,7 +152,7 @@ func address(scheme string, replicaSet bool) (string, error) {
 	return fmt.Sprintf("%s://%s:%s@%s/?%s", scheme, user, password, os.Getenv("MONGODB_HOSTS"), query.Encode()), nil
 }
 
-// In a query a space is a plus; in front of a host it is not.
+// QueryEscape writes a space as a plus, which is wrong in the login of a connection string.
 func escaped(text string) string {
 	return strings.ReplaceAll(url.QueryEscape(text), "+", "%20")
 }

@@ -402,7 +402,11 @@ fn ck_7_a_full_database_warns_and_the_instance_decides() {
     let outcome = one("L002", Severity::Warn, Subject::Database("db_shop".into()));
     let warned = of("CK-7", &example.evidence, &example.settings, &outcome);
     assert_eq!(warned.verdict, Verdict::Warn);
-    assert!(warned.evidence.starts_with("1 database has too many"), "{}", warned.evidence);
+    assert!(
+        warned.evidence.starts_with("1 database has too many collections"),
+        "{}",
+        warned.evidence
+    );
 }
 
 #[test]

@@ -336,7 +336,7 @@ impl Reader<'_> {
         {
             let depth = self.choices.depth;
             return Some(format!(
-                "lies deeper than {depth} levels of objects, where the schema describes nothing"
+                "nested deeper than {depth} levels; the schema describes no fields there"
             ));
         }
         if field.types.non_null() == 0 {
@@ -572,7 +572,10 @@ impl Reader<'_> {
             return;
         }
         if is_counted_up(field) {
-            self.leave_open(path, "increases from document to document, so no maximum is set");
+            self.leave_open(
+                path,
+                "no maximum is set, because the value increases from document to document",
+            );
             return;
         }
         let most = room::tenfold(number.max).max(LEAST_MAXIMUM);
@@ -587,14 +590,14 @@ impl Reader<'_> {
             let longest = array.lengths.max;
             if longest > MAX_ITEMS {
                 let why = format!(
-                    "has up to {} already; DM-08.1 requires fewer than 1,000",
+                    "no maximum length is set, because an array already has {}; DM-08.1 requires fewer than 1,000",
                     text::plural(longest, "element")
                 );
                 self.leave_open(path, why);
             } else if array.growth.as_ref().is_some_and(|growth| Credible::DEFAULT.holds(growth)) {
                 self.leave_open(
                     path,
-                    "grows with the age of the document: set a maximum length (DM-08.2)",
+                    "the array grows with the age of the document: set a maximum length (DM-08.2)",
                 );
             } else {
                 let why = format!(

@@ -242,12 +242,12 @@ impl<'a> Judge<'a> {
             indexes.iter().map(|i| format!("`{}` {}", i.name, i.key_text())).collect();
         let best = sharding::key_text(&key.fields);
         Some(format!(
-            "a unique index must begin with the shard key, but no key that distributes the \
-             documents is a prefix of the {} {}; {best} would work if {} dropped or began with \
-             that key, which makes values unique only within each shard key value",
+            "every unique index must begin with the shard key, and no key that distributes the \
+             documents is a prefix of the {} {}; to use {best}, drop {2} or rebuild {2} with that \
+             key in front; values are then unique only within each shard key value",
             text::form(n, "unique index", "unique indexes"),
             text::phrases(&named, 3),
-            text::form(n, "it were", "they were"),
+            text::form(n, "it", "them"),
         ))
     }
 }

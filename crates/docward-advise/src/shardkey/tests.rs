@@ -514,11 +514,11 @@ fn sk_1_unique_indexes_that_refuse_every_good_key_are_named() {
     let status = "index {\"key\": {\"status\": 1}, \"name\": \"status_1\", \"unique\": true}\n";
     let one = nothing(late, None);
     assert!(one.contains("of the unique index `late_1` { late: 1 };"), "{one}");
-    assert!(one.contains("{ userId: 1 } would work if it were dropped"), "{one}");
+    assert!(one.contains("to use { userId: 1 }, drop it or rebuild it"), "{one}");
     let two = nothing(&format!("{late}{status}"), None);
     assert!(two.contains("`late_1` { late: 1 }, `status_1` { status: 1 };"), "{two}");
     let zoned = nothing(late, Some("region"));
-    assert!(zoned.contains("{ region: 1, userId: 1 } would work"), "{zoned}");
+    assert!(zoned.contains("to use { region: 1, userId: 1 }, drop it"), "{zoned}");
     // If reads contain no key at all, indexes are not the reason.
     let reads = "ran x90 {\"command\": {\"find\": \"t_order_item\", \"filter\": {\"other\": 7}}}";
     let scattered = nothing(&format!("{late}{reads}"), None);

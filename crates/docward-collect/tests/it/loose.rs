@@ -167,7 +167,7 @@ fn what_cannot_be_read_says_why() {
         ("utf16.json", "convert it to UTF-8"),
         ("empty.json", "it is empty"),
         ("blank.bson", "it is empty"),
-        ("void", "it has nothing that Docward reads"),
+        ("void", "it contains no data that Docward can read"),
         ("missing", "no such file"),
     ] {
         let collected = place.read(path);

@@ -98,7 +98,7 @@ fn service_warnings(service: &Sized<'_>, part: &ServicePlan, plan: &Plan, out: &
                 Gravity::Note,
                 "PP-1",
                 format!(
-                    "{what} is outside of the usual 50 to 200, but correct, because it follows \
+                    "{what} is outside the usual range of 50 to 200, but correct, because it follows \
                      from the demand (GC-09)"
                 ),
             ),
@@ -106,10 +106,7 @@ fn service_warnings(service: &Sized<'_>, part: &ServicePlan, plan: &Plan, out: &
             _ => warn(
                 Gravity::Warning,
                 "PP-1",
-                format!(
-                    "{what} is outside of the usual 50 to \
-             200"
-                ),
+                format!("{what} is outside the usual range of 50 to 200"),
             ),
         }
     }

@@ -61,7 +61,7 @@ const JAVA: [Capability; 6] = [
     ),
     can(
         "connectTimeoutMS, socketTimeoutMS",
-        "applyToSocketSettings; 30 s to read, here only",
+        "applyToSocketSettings; the read timeout of 30 s is in this file only",
         "SDK-JV.1",
     ),
     gap(
@@ -70,8 +70,8 @@ const JAVA: [Capability; 6] = [
      exist",
         "GC-27",
     ),
-    can("readPreference", "ReadPreference.secondaryPreferred() and its like", "SDK-JV.1"),
-    gap("health check", "the rule book's sample has none; this file has", "SDK-ALL.4"),
+    can("readPreference", "ReadPreference.secondaryPreferred() and similar methods", "SDK-JV.1"),
+    gap("health check", "the rule book's sample has none; this file has one", "SDK-ALL.4"),
 ];
 
 const NODE: [Capability; 5] = [

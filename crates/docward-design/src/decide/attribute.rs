@@ -5,7 +5,7 @@ use docward_model::{BsonType, DesignModel, Entity, EntityField};
 
 use crate::declared::field_plan::discriminator;
 
-/// The attribute pattern is worth it from this number of fields on.
+/// Minimum number of fields for which the attribute pattern pays off.
 const ALIKE: usize = 3;
 
 /// Returns the listed fields of an entity that can be attributes, if there are enough. Also returns

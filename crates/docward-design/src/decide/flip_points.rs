@@ -146,26 +146,28 @@ pub fn turns(facts: &Facts, bounds: &Bounds, around: &Around) -> Vec<Turn> {
         if let Some(Turning { at, until }) = first(now, 100, &marks, &holds) {
             let or_more = if at < 100 { " or more" } else { "" };
             let until = ends("up", until.map(|until| format!("{until} %")));
-            say(format!("{noun} in {at} %{or_more}{until}"), Some(at as f64 / 100.0));
+            let when = format!("the share of {noun} is {at} %{or_more}{until}");
+            say(when, Some(at as f64 / 100.0));
         }
         if let Some(Turning { at, until }) = last(now, &marks, &holds) {
             let or_less = if at > 0 { " or less" } else { "" };
             let until = ends("down", until.map(|until| format!("{until} %")));
-            say(format!("{noun} in {at} %{or_less}{until}"), Some(at as f64 / 100.0));
+            let when = format!("the share of {noun} is {at} %{or_less}{until}");
+            say(when, Some(at as f64 / 100.0));
         }
     };
-    share(facts.co_read, "reads have both", &|value| Facts {
+    share(facts.co_read, "reads that fetch both", &|value| Facts {
         co_read: Some(value),
         // A read that has the parent does not read the child alone.
         queried_alone: facts.queried_alone.map(|alone| alone.min(1.0 - value)),
         ..facts.clone()
     });
-    share(facts.queried_alone, "reads need only the child", &|value| Facts {
+    share(facts.queried_alone, "reads that need only the child", &|value| Facts {
         queried_alone: Some(value),
         co_read: facts.co_read.map(|both| both.min(1.0 - value)),
         ..facts.clone()
     });
-    share(facts.child_only_update, "updates change only the child", &|value| Facts {
+    share(facts.child_only_update, "updates that change only the child", &|value| Facts {
         child_only_update: Some(value),
         ..facts.clone()
     });
@@ -173,7 +175,7 @@ pub fn turns(facts: &Facts, bounds: &Bounds, around: &Around) -> Vec<Turn> {
         && turned(&Facts { atomic: Some(!atomic), ..facts.clone() })
     {
         let need = if atomic { "need not" } else { "must" };
-        say(format!("both {need} change together"), None);
+        say(format!("parent and children {need} change together"), None);
     }
     match facts.growth {
         _ if around.keep_newest.is_some() => {}

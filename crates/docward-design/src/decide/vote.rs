@@ -214,20 +214,18 @@ impl Rows {
                 return;
             }
             Kind::ManyToOne => {
-                let because = "one to many, seen from a child";
+                let because = "many children share one parent";
                 self.say(RowId::Cardinality, &["ER-M.3", "DM-07.5"], Vote::Reference, because);
                 return;
             }
             Kind::OneToOne | Kind::OneToMany => {}
         }
         let most = bound(facts, bounds);
-        let counted = self.words(|| text::count(most));
+        let counted = self
+            .words(|| format!("{} {}", text::count(most), text::form(most, "child", "children")));
         if most < bounds.few && facts.growth.is_endless() {
             let because = self.words(|| {
-                format!(
-                    "{counted} per parent at p99, and growing without \
-             limit"
-                )
+                format!("{counted} per parent at p99, and the number grows without limit")
             });
             self.say(
                 RowId::Cardinality,
@@ -267,7 +265,11 @@ impl Rows {
         }
         let bound = if most > facts.children.p99 { "at most" } else { "at p99" };
         let because = self.words(|| {
-            format!("{} per parent {bound} (limit {})", text::count(most), text::count(bounds.many))
+            format!(
+                "{} children per parent {bound} (limit {})",
+                text::count(most),
+                text::count(bounds.many)
+            )
         });
         self.say(RowId::Cardinality, rows, Vote::Veto, because);
     }
@@ -276,19 +278,20 @@ impl Rows {
     fn branches(&mut self, facts: &Facts, bounds: &Bounds, figure: &str) {
         let (co_read, atomic) = (facts.co_read, facts.atomic);
         if co_read.is_none() && atomic.is_none() {
-            let because = "embed only if always read with the parent";
+            let because = "children are embedded only if they are always read with the parent";
             self.say(RowId::Cardinality, &["ER-T.2", "ER-T.3", "LM-7"], Vote::Open, because);
             return;
         }
         match co_read {
             Some(share) if share >= bounds.mostly => {
-                let because = self
-                    .words(|| format!("{figure}, and read with it in {}", text::percent(share)));
+                let because = self.words(|| {
+                    format!("{figure}, and {} of the reads fetch both", text::percent(share))
+                });
                 self.say(RowId::Cardinality, &["ER-T.2", "LM-7"], Vote::Embed, because);
             }
             Some(share) => {
                 let because = self.words(|| {
-                    format!("{figure}, and read with it in only {}", text::percent(share))
+                    format!("{figure}, and only {} of the reads fetch both", text::percent(share))
                 });
                 self.say(RowId::Cardinality, &["ER-T.3", "LM-7"], Vote::Reference, because);
             }
@@ -296,7 +299,7 @@ impl Rows {
                 RowId::Cardinality,
                 &["ER-T.2", "ER-T.3"],
                 Vote::Open,
-                "their reads are unknown",
+                "the reads of the children are unknown",
             ),
         }
         if atomic == Some(true) {
@@ -345,18 +348,20 @@ impl Rows {
         };
         let figure = self.words(|| {
             format!(
-                "{} × {}{large}, as an array {} at p99{}",
+                "{} {} at p99 with {}{large} each; their array has {}{}",
                 text::count(facts.children.p99),
+                text::form(facts.children.p99, "child", "children"),
                 text::bytes(facts.child_bytes),
                 text::bytes(together),
-                if endless { ", and growing" } else { "" }
+                if endless { " and grows" } else { "" }
             )
         });
         let vote = if small { Vote::Embed } else { Vote::Reference };
         self.say(RowId::ChildrenSize, &["ER-M.4", "ER-F.3", "DM-07.3"], vote, figure);
         let projected = facts.projected();
         let vote = if projected > bounds.safe_bytes { Vote::Veto } else { Vote::Embed };
-        let because = self.words(|| format!("{} projected at p99", text::bytes(projected)));
+        let because =
+            self.words(|| format!("the parent would have {} at p99", text::bytes(projected)));
         self.say(RowId::ParentSize, &["ER-M.6", "ER-F.7"], vote, because);
     }
 
@@ -367,7 +372,7 @@ impl Rows {
                 RowId::CoRead,
                 rows,
                 Vote::Open,
-                "it is unknown whether both are read together",
+                "it is unknown whether parent and children are read together",
             ),
             Some(share) => {
                 let vote = if share >= bounds.mostly {
@@ -378,7 +383,7 @@ impl Rows {
                     Vote::Abstain
                 };
                 let because =
-                    self.words(|| format!("{} of the reads have both", text::percent(share)));
+                    self.words(|| format!("{} of the reads fetch both", text::percent(share)));
                 self.say(RowId::CoRead, rows, vote, because);
             }
         }
@@ -387,18 +392,22 @@ impl Rows {
                 RowId::QueriedAlone,
                 &["ER-M.7"],
                 Vote::Open,
-                "it is unknown whether it is read without its parent",
+                "it is unknown whether children are read without their parent",
             ),
             Some(share) if share > 0.0 => {
-                let because =
-                    self.words(|| format!("read without its parent in {}", text::percent(share)));
+                let because = self.words(|| {
+                    format!(
+                        "{} of the reads of the child do not read its parent",
+                        text::percent(share)
+                    )
+                });
                 self.say(RowId::QueriedAlone, &["ER-M.7"], Vote::Reference, because);
             }
             Some(_) => self.say(
                 RowId::QueriedAlone,
                 &["ER-M.7"],
                 Vote::Embed,
-                "never read without its parent",
+                "no read of the child leaves out its parent",
             ),
         }
     }
@@ -410,15 +419,20 @@ impl Rows {
                     RowId::CoUpdate,
                     &["ER-M.2"],
                     Vote::Open,
-                    "it is unknown whether both are written together",
+                    "it is unknown whether parent and children are written together",
                 );
             }
             (_, _, Some(true)) => {
-                self.say(RowId::CoUpdate, &["ER-M.2"], Vote::Embed, "written together atomically");
+                self.say(
+                    RowId::CoUpdate,
+                    &["ER-M.2"],
+                    Vote::Embed,
+                    "parent and children are written together atomically",
+                );
             }
             (Some(share), _, _) if share >= bounds.mostly => {
                 let because =
-                    self.words(|| format!("{} of the writes have both", text::percent(share)));
+                    self.words(|| format!("{} of the writes change both", text::percent(share)));
                 self.say(RowId::CoUpdate, &["ER-M.2"], Vote::Embed, because);
             }
             (_, Some(share), _) if share > bounds.often => {
@@ -431,7 +445,7 @@ impl Rows {
                 RowId::CoUpdate,
                 &["ER-M.2"],
                 Vote::Abstain,
-                "sometimes together, sometimes not",
+                "some writes change both, some only one",
             ),
         }
         let rows = &["DM-07.4", "ER-F.2"];
@@ -465,13 +479,13 @@ impl Rows {
                 RowId::Atomicity,
                 &["ER-F.4", "DP-3"],
                 Vote::Abstain,
-                "need not change together",
+                "parent and children need not change together",
             ),
             None => self.say(
                 RowId::Atomicity,
                 &["ER-T.4", "ER-F.4"],
                 Vote::Open,
-                "it is unknown whether they must change together",
+                "it is unknown whether parent and children must change together",
             ),
         }
     }
@@ -513,7 +527,11 @@ fn gate(facts: &Facts, bounds: &Bounds, rows: &[Row]) -> (Choice, &'static [&'st
         return (Choice::Reference, row.rows, format!("vetoed: {}", row.because));
     }
     if matches!(facts.growth, Growth::LooksEndless(_)) {
-        return (Choice::Reference, &["DM-08.2"], "their number is probably unbounded".to_owned());
+        return (
+            Choice::Reference,
+            &["DM-08.2"],
+            "the number of children is probably unbounded".to_owned(),
+        );
     }
     let alone = facts.queried_alone.unwrap_or(0.0);
     match facts.kind {
@@ -527,9 +545,9 @@ fn gate(facts: &Facts, bounds: &Bounds, rows: &[Row]) -> (Choice, &'static [&'st
                     _ => &["DM-07.6", "ER-M.5"],
                 };
                 let how = if alone > 0.0 || changes {
-                    "shared, and read or changed on its own"
+                    "the child is shared, and is read or changed on its own"
                 } else {
-                    "shared, and not declared as never read alone"
+                    "the child is shared, and no declaration says that it is never read alone"
                 };
                 return (Choice::Reference, rows, how.to_owned());
             }
@@ -541,25 +559,25 @@ fn gate(facts: &Facts, bounds: &Bounds, rows: &[Row]) -> (Choice, &'static [&'st
             // change with their parent. Children that must change atomically with their parent are
             // embedded, regardless of their number (ER-T.4, DP-3).
             if facts.atomic == Some(true) && (!few || alone > bounds.often) {
-                let how = "they must change together, and nothing vetoes it".to_owned();
+                let how = "parent and children must change together, and no rule vetoes embedding"
+                    .to_owned();
                 return (Choice::Embed, &["ER-T.4"], how);
             }
             if few {
                 return if alone > bounds.often {
                     let how = format!(
-                        "few, but {} of the reads need only the \
-                         child",
+                        "few children, but {} of the reads need only the child",
                         text::percent(alone)
                     );
                     (Choice::Reference, &["ER-M.7", "DM-07.2"], how)
                 } else {
-                    let how = format!("fewer than {} per parent", bounds.few);
+                    let how = format!("fewer than {} children per parent", bounds.few);
                     (Choice::Embed, &["ER-T.1", "LM-7"], how)
                 };
             }
             if facts.co_read.is_none_or(|share| share < bounds.mostly) {
                 let how = format!(
-                    "{} or more, and not always read with the parent",
+                    "{} or more children, which are not always read with the parent",
                     text::count(bounds.few)
                 );
                 return (Choice::Reference, &["ER-T.3", "GC-06"], how);
@@ -569,7 +587,7 @@ fn gate(facts: &Facts, bounds: &Bounds, rows: &[Row]) -> (Choice, &'static [&'st
     let count =
         |vote| rows.iter().filter(|row| row.vote == vote).map(|r| r.rows.len()).sum::<usize>();
     let (embed, reference) = (count(Vote::Embed), count(Vote::Reference));
-    let how = format!("{embed} rows for embedding, {reference} for referencing");
+    let how = format!("{embed} votes for embedding, {reference} for referencing");
     if reference > embed {
         (Choice::Reference, &["ER-X.1"], how)
     } else if reference == embed {

@@ -240,8 +240,10 @@ fn too_large(state: &State<'_>, found: &mut Vec<Restriction>) {
         let lists = state.inside(&entity.name).map(|(_, decision)| decision);
         let largest = lists.max_by_key(|decision| decision.facts.children_bytes());
         if let Some(decision) = largest {
-            let because =
-                format!("{} projected at p99 together with other lists", text::bytes(bytes));
+            let because = format!(
+                "the parent would have {} at p99 together with other lists",
+                text::bytes(bytes)
+            );
             found.push(veto(&decision.relationship, VetoId::TooLarge, because));
             return;
         }

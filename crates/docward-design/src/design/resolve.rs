@@ -108,7 +108,7 @@ pub(crate) enum Restriction {
     NoSummary { relationship: String, keeps_figures: bool, because: String },
     /// The preview has at most `most` children.
     Preview { relationship: String, most: u64, because: String },
-    /// The finished design speaks against embedding, but the relationship stays embedded.
+    /// The finished design is an argument against embedding, but the relationship stays embedded.
     Stays { relationship: String, because: String },
 }
 

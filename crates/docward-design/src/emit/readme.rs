@@ -66,7 +66,7 @@ pub(super) fn page(
         .collect();
     if !without.is_empty() {
         text.push_str(&format!(
-            "\nWithout functions, because one end is inside a list, or is a series with its own \
+            "\nDocward generated no functions for these relationships, because one end is inside a list or is a series with its own \
              functions: {}.\n",
             without.join(", ")
         ));

@@ -204,7 +204,7 @@ fn atomicity(model: &DesignModel, decisions: &[Decision]) -> DesignCheck {
     }
     if homeless.is_empty() {
         let how = match recorded {
-            0 => "what changes together is one document".to_owned(),
+            0 => "data that changes together is in one document".to_owned(),
             n => {
                 format!("{} declared, the rest is one document", text::plural(n, "transaction"))
             }

@@ -455,7 +455,7 @@ impl Judge<'_, '_> {
         let targeted = aimed.map_or(1.0, |(named, _)| named);
         let ranged = self.targeting(leading).map_or(0.0, |(_, ranged)| ranged);
         checks.push(match aimed {
-            None => ("SK-4", Some(true), "nothing is read of it".to_owned()),
+            None => ("SK-4", Some(true), "no declared read uses the collection".to_owned()),
             Some((named, _)) if zoned => {
                 let share = text::percent(named);
                 let why = format!(

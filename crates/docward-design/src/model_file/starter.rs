@@ -465,7 +465,7 @@ impl Relation<'_> {
         if !self.copies.is_empty() {
             let _ = writeln!(
                 out,
-                "    # copies of `{}` today, which the design creates again: {}",
+                "    # copies of `{}` in the data; the design creates them from the model: {}",
                 self.child,
                 self.copies.join(", ")
             );

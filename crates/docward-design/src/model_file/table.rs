@@ -47,7 +47,7 @@ impl<'n> Table<'n> {
             if !self.known.contains(&key.as_str()) {
                 let hint = match nearest(key, self.known.iter().copied()) {
                     Some(near) => format!("did you mean `{near}`?"),
-                    None => format!("known are {}", listed(&self.known)),
+                    None => format!("known keys: {}", listed(&self.known)),
                 };
                 faults.push(*at, format!("{what} has no `{key}`"), Some(hint));
             }

@@ -128,7 +128,7 @@ fn ck_12_what_is_found_by_ids_out_of_pairs_has_no_other_index() {
     assert!(case.indexes("case").is_empty(), "{:?}", case.indexes("case"));
 }
 
-/// Returns a model of cases and parties with so many on both sides that junction documents link
+/// Returns a model of cases and parties with enough on both sides that junction documents link
 /// them.
 pub(crate) fn pairs(rate: u32) -> String {
     format!(

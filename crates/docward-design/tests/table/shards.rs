@@ -226,7 +226,7 @@ writes:
 ",
     );
     let check = case.shard("log").key.checks.iter().find(|(id, ..)| *id == "SK-4").unwrap().clone();
-    assert_eq!((check.1, check.2.as_str()), (Some(true), "nothing is read of it"));
+    assert_eq!((check.1, check.2.as_str()), (Some(true), "no declared read uses the collection"));
     assert!(case.design.collections.iter().any(|c| c.entity == "plan" && c.shard.is_none()));
 }
 

@@ -21,13 +21,13 @@ fn moved(facts: &Facts, turn: &Turn, value: f64) -> Facts {
     } else if when.starts_with("a child has") {
         let longer = facts.child_p99.saturating_sub(facts.child_bytes);
         (facts.child_bytes, facts.child_p99) = (value as u64, value as u64 + longer);
-    } else if when.starts_with("reads have both") {
+    } else if when.contains("reads that fetch both") {
         facts.co_read = Some(value);
         facts.queried_alone = facts.queried_alone.map(|alone| alone.min(1.0 - value));
-    } else if when.starts_with("reads need only the child") {
+    } else if when.contains("reads that need only the child") {
         facts.queried_alone = Some(value);
         facts.co_read = facts.co_read.map(|both| both.min(1.0 - value));
-    } else if when.starts_with("updates change only the child") {
+    } else if when.contains("updates that change only the child") {
         facts.child_only_update = Some(value);
     } else {
         panic!("{when}");

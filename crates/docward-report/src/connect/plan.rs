@@ -138,7 +138,7 @@ pub(crate) fn service_columns() -> Vec<Column<ServicePlan>> {
 pub(crate) fn little(part: &ServicePlan) -> Option<String> {
     let mean = part.longest_mean_ms?;
     Some(format!(
-        "{}its connections are enough for a mean of {mean:.1} ms per operation, if no operation \
+        "{}the pool is large enough for a mean of {mean:.1} ms per operation, if no operation \
          waits",
         if part.name.is_empty() { String::new() } else { format!("{}: ", part.name) }
     ))

@@ -390,14 +390,17 @@ fn notes(report: &Report, field: &Field) -> Markup {
     if let Some(array) = &field.array {
         let lengths = &array.lengths;
         notes.push(format!(
-            "median {}, p99 {}, most {}",
+            "median {}, p99 {}, maximum {}",
             text::count(lengths.p50()),
             text::count(lengths.p99()),
             text::plural(lengths.max, "element")
         ));
     }
     if let Some(dynamic) = &field.dynamic {
-        notes.push(format!("keys are data: {} of them", text::about(dynamic.keys, dynamic.exact)));
+        notes.push(format!(
+            "field names are data: {} names",
+            text::about(dynamic.keys, dynamic.exact)
+        ));
     }
     if let Some(texts) = field.text.as_ref().filter(|texts| texts.lengths.max > 1024) {
         notes.push(format!("up to {}", text::bytes(texts.lengths.max)));

@@ -56,7 +56,7 @@ pub(crate) fn section(report: &Report) -> Markup {
                 }
             }
             p .hint { "Scroll sideways to see the whole map →" }
-            div .scroll.wide tabindex="0" role="region" aria-label="Drawn map of relationships" {
+            div .scroll.wide tabindex="0" role="region" aria-label="Map of relationships" {
                 (draw(&links, &drawn, &worst))
             }
             (table(&links))

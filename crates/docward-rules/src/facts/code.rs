@@ -1,4 +1,4 @@
-//! Findings in source code: where they are, and what tells them apart from run to run.
+//! Findings in source code: their places, and the keys that identify them in later runs.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -28,7 +28,8 @@ pub fn draft(
         .key(format!("{file} {} {about}", place.function.as_deref().unwrap_or_default()))
 }
 
-/// What tells a suppression from others: of a comment not its line, which moves with every change above it.
+/// Returns the key of a suppression. The key of a comment does not contain the line, which moves with every change
+/// above it.
 pub fn suppression_key(evidence: &Evidence, suppression: &Suppression) -> String {
     match &evidence.code {
         Some(code) if suppression.is_comment => {
@@ -104,7 +105,7 @@ pub fn by_model<'a, T: Ord>(
     out
 }
 
-/// Whether what stands at a place never runs, as far as all files of the project show.
+/// Whether the code at a place never runs, according to all files of the project.
 pub fn is_never_run(evidence: &Evidence, place: &Place) -> bool {
     evidence.code.as_ref().is_some_and(|found| found.is_never_run(place))
 }

@@ -19,7 +19,7 @@ pub fn date(ms: i64) -> Option<String> {
     Some(stamp.strftime("%Y-%m-%d").to_string())
 }
 
-/// `a, b and 3 more`: texts that stand as they are, where [`list`] would quote them as names.
+/// Returns `a, b and 3 more`. Texts are not quoted; [`list`] quotes them as names.
 pub fn phrases<S: AsRef<str>>(texts: &[S], shown: usize) -> String {
     let first: Vec<&str> = texts.iter().take(shown).map(AsRef::as_ref).collect();
     match texts.len().saturating_sub(shown) {

@@ -1,4 +1,4 @@
-//! Thresholds that several rules share, or that facts are computed by. A threshold of one rule only stands in the
+//! Thresholds that several rules share, or that facts are computed by. A threshold of a single rule is in the
 //! file of the rule.
 //!
 //! `limit` of each module reads what is configured for the rule at a namespace.
@@ -23,7 +23,7 @@ pub mod d003 {
         Float(0.5),
         "share of the document's bytes",
         "DM-05.3",
-        "share that one array must own, in most of the largest documents"
+        "minimum share of one array in most of the largest documents"
     );
 
     /// The threshold as configured at a namespace.
@@ -44,7 +44,7 @@ pub mod d004 {
         Int(262_144),
         "bytes",
         "DM-05.4; our default",
-        "binaries of this size or more are files"
+        "minimum size of a binary that counts as a file"
     );
     threshold!(
         pub MIN_ENCODED,
@@ -52,7 +52,7 @@ pub mod d004 {
         Int(16_384),
         "bytes",
         "our default",
-        "base64 files smaller than this are treated as icons"
+        "base64 files smaller than this are treated as icons and not reported"
     );
 
     /// The threshold as configured at a namespace.
@@ -73,7 +73,7 @@ pub mod d005 {
         Float(0.20),
         "share of the collection's bytes",
         "DM-05.6, GC-25; our default",
-        "share from which an object store is the first choice"
+        "minimum share for which an object store is the first choice"
     );
     threshold!(
         pub MIN_P95,
@@ -81,7 +81,7 @@ pub mod d005 {
         Int(262_144),
         "bytes",
         "DM-05.4, GC-25; our default",
-        "95th percentile of the sizes from which files are large"
+        "minimum 95th percentile of the sizes of large files"
     );
 
     /// The threshold as configured at a namespace.
@@ -102,7 +102,7 @@ pub mod d008 {
         Int(1000),
         "elements",
         "DM-08.1, ALG-6",
-        "length from which an array counts as long"
+        "minimum length of a long array"
     );
     threshold!(
         pub MIN_CORRELATION,
@@ -110,7 +110,7 @@ pub mod d008 {
         Float(0.5),
         "rank correlation",
         "ALG-6",
-        "how clearly length must rise with age"
+        "minimum correlation between length and age"
     );
     threshold!(
         pub MIN_DOCUMENTS,
@@ -118,7 +118,7 @@ pub mod d008 {
         Int(50),
         "documents",
         "our default",
-        "documents of known age, or seen on two dates, needed to speak of growth"
+        "minimum number of documents of known age, or seen on two dates"
     );
     threshold!(
         pub MIN_DAYS,
@@ -126,7 +126,7 @@ pub mod d008 {
         Int(7),
         "days",
         "our default",
-        "days those documents must span, or the two dates lie apart"
+        "minimum number of days that these documents span, or between the two dates"
     );
     threshold!(
         pub HORIZON,
@@ -134,7 +134,7 @@ pub mod d008 {
         Int(5),
         "years",
         "our default",
-        "how far ahead forecasts look; a short array that grows is reported only if it gets long by then"
+        "period of forecasts; a short array that grows is reported only if it becomes long within it"
     );
 
     /// The threshold as configured at a namespace.
@@ -155,7 +155,7 @@ pub mod i007 {
         Int(7),
         "days",
         "our default",
-        "indexes observed for a shorter time are not judged"
+        "minimum time for which the use of an index was observed"
     );
 
     /// The threshold as configured at a namespace.
@@ -176,7 +176,7 @@ pub mod k001 {
         Int(1000),
         "different values",
         "SK-1",
-        "different values a shard key needs at least"
+        "minimum number of different values of a shard key"
     );
     threshold!(
         pub PER_SHARD,
@@ -184,7 +184,7 @@ pub mod k001 {
         Int(100),
         "different values per shard",
         "SK-1",
-        "different values a shard key needs for each shard"
+        "minimum number of different values of a shard key for each shard"
     );
     threshold!(
         pub MIN_REPEATS,
@@ -192,7 +192,7 @@ pub mod k001 {
         Int(10),
         "documents per value",
         "our default",
-        "documents per value from which more documents will hardly bring more values"
+        "mean documents per value above which a larger sample hardly adds values"
     );
 
     /// The threshold as configured at a namespace.
@@ -213,7 +213,7 @@ pub mod k002 {
         Float(0.10),
         "share of documents",
         "SK-2",
-        "share of one value above which the key is warned about"
+        "maximum share of one value without a warning"
     );
     threshold!(
         pub MIN_DOCUMENTS,
@@ -221,7 +221,7 @@ pub mod k002 {
         Int(50),
         "documents",
         "our default",
-        "documents to count before a share says anything"
+        "minimum number of documents for a share to be meaningful"
     );
 
     threshold!(
@@ -230,7 +230,7 @@ pub mod k002 {
         Float(0.30),
         "share of documents",
         "SK-2",
-        "share of one value above which the key fails"
+        "maximum share of one value without an error"
     );
 
     /// The threshold as configured at a namespace.
@@ -251,7 +251,7 @@ pub mod r008 {
         Int(10),
         "times the 99th percentile",
         "PT-outlier.1; our default",
-        "how much longer than the 99th percentile the longest array must be"
+        "minimum ratio of the longest array to the 99th percentile"
     );
     threshold!(
         pub MIN_ELEMENTS,
@@ -259,7 +259,7 @@ pub mod r008 {
         Int(1000),
         "elements",
         "PT-outlier.1",
-        "the fewest elements the longest array must have"
+        "minimum length of the longest array"
     );
 
     /// The threshold as configured at a namespace.
@@ -280,7 +280,7 @@ pub mod r011 {
         Int(1000),
         "elements",
         "ER-T.6",
-        "length from which an array of ids is too wide"
+        "minimum length of an array of ids that is too wide"
     );
 
     /// The threshold as configured at a namespace.
@@ -301,7 +301,7 @@ pub mod t001 {
         Float(0.90),
         "share of strings",
         "DM-09.1",
-        "share of the non-empty strings that must be dates before the field is reported"
+        "minimum share of dates among the non-empty strings"
     );
     threshold!(
         pub NAMED_SHARE,
@@ -309,7 +309,7 @@ pub mod t001 {
         Float(0.50),
         "share of strings",
         "our default",
-        "the same for fields whose name says a point in time"
+        "the same for fields whose name describes a point in time"
     );
 
     /// The threshold as configured at a namespace.
@@ -330,7 +330,7 @@ pub mod t003 {
         Float(0.99),
         "share of strings",
         "DM-09.4",
-        "share of the non-empty strings that must be whole numbers of 64 bits"
+        "minimum share of 64-bit integers among the non-empty strings"
     );
     threshold!(
         pub MIN_VALUES,
@@ -338,7 +338,7 @@ pub mod t003 {
         Int(20),
         "strings",
         "our default",
-        "strings a field must hold before its digits say anything"
+        "minimum number of strings in the field"
     );
 
     /// The threshold as configured at a namespace.
@@ -359,7 +359,7 @@ pub mod t008 {
         Float(0.95),
         "share of neighbours",
         "DM-10.2",
-        "share of neighbours that must rise for ids to count as increasing"
+        "minimum share of increasing neighbours for ids to count as increasing"
     );
     threshold!(
         pub MIN_PAIRS,
@@ -367,7 +367,7 @@ pub mod t008 {
         Int(100),
         "neighbouring documents",
         "our default",
-        "neighbours to compare before their order says anything"
+        "minimum number of neighbours whose order is compared"
     );
     threshold!(
         pub MIN_DOCUMENTS,
@@ -375,7 +375,7 @@ pub mod t008 {
         Int(1000),
         "documents",
         "our default",
-        "documents a collection must have before the order of its ids matters"
+        "minimum number of documents in a collection"
     );
 
     /// The threshold as configured at a namespace.
@@ -396,7 +396,7 @@ pub mod w001 {
         Int(1000),
         "documents",
         "our default",
-        "scans of smaller collections are not reported"
+        "minimum number of documents that a scan examines"
     );
     threshold!(
         pub MIN_COUNT,
@@ -404,7 +404,7 @@ pub mod w001 {
         Int(3),
         "operations",
         "our default",
-        "fewer operations of a query shape are a note"
+        "minimum number of operations of a query shape; fewer are reported as a note"
     );
 
     /// The threshold as configured at a namespace.
@@ -425,7 +425,7 @@ pub mod w003 {
         Int(1000),
         "documents per operation",
         "our default",
-        "smaller sorts are not reported"
+        "minimum number of documents that an operation sorts"
     );
     threshold!(
         pub MIN_COUNT,
@@ -433,7 +433,7 @@ pub mod w003 {
         Int(3),
         "operations",
         "our default",
-        "shapes seen less often are not reported"
+        "minimum number of operations of a shape"
     );
 
     /// The threshold as configured at a namespace.
@@ -454,7 +454,7 @@ pub mod k003 {
         Float(0.90),
         "rank correlation",
         "our default",
-        "correlation of value and order of documents from which a field counts as rising"
+        "minimum correlation between value and document order for a field to count as increasing"
     );
     threshold!(
         pub RISING,
@@ -462,7 +462,7 @@ pub mod k003 {
         Float(0.95),
         "share of neighbours",
         "DM-10.2",
-        "share of neighbouring `_id`s that rise from which `_id` counts as rising"
+        "minimum share of increasing neighbours for `_id` to count as increasing"
     );
 
     /// The threshold as configured at a namespace.
@@ -483,7 +483,7 @@ pub mod w011 {
         Float(0.8),
         "share of reads",
         "SK-4",
-        "a smaller share of reads with the key is reported"
+        "minimum share of reads that filter on the key"
     );
     threshold!(
         pub MIN_COUNT,
@@ -491,7 +491,7 @@ pub mod w011 {
         Int(20),
         "reads",
         "our default",
-        "fewer reads say nothing"
+        "minimum number of reads"
     );
 
     /// The threshold as configured at a namespace.

@@ -99,7 +99,7 @@ pub fn are_related<'a>(
     known || fields.into_iter().any(is_id)
 }
 
-/// Whether people's own operations are meant: not those on the server's databases.
+/// Whether an operation belongs to the business data and not to the server's databases.
 pub fn is_business(namespace: &Namespace) -> bool {
     !server::is_system_database(&namespace.database)
         && !namespace.collection.starts_with("system.")
@@ -153,8 +153,8 @@ pub fn place(path: &str) -> FieldPath {
     FieldPath::new(text)
 }
 
-/// A text that tells shapes of one collection apart, for fingerprints: of named parts, those that a
-/// shape has, so that new ones change nothing for the others.
+/// Returns a text that distinguishes the shapes of one collection, for fingerprints. It consists of named parts, and
+/// only of those that a shape has, so that a new kind of part does not change other fingerprints.
 pub fn key(shape: &QueryShape) -> String {
     let list = |items: &[String]| items.join(",");
     let fields = |filter: &[Predicate]| {

@@ -1,4 +1,4 @@
-//! Suppressions whose last day is over.
+//! Suppressions whose expiry date has passed.
 
 use docward_model::{Draft, Evidence, Seen, Subject, Suppression, Unit};
 
@@ -8,15 +8,15 @@ declare_rule! {
     /// # Expired suppression
     ///
     /// ## What it checks
-    /// Reports suppressions whose last day is over:
+    /// Reports suppressions whose expiry date has passed:
     /// - entries under `[[suppress]]` in `docward.toml`, by their `expires`
     /// - comments in code, by the date in the comment (`docward: allow D020 until 2027-01-31 …`)
     ///
     /// Docward reports the findings that they covered again.
     ///
     /// ## Why it matters
-    /// The date was set so that the finding is looked at again. Until that is done, it is not known whether the
-    /// reason for the suppression still applies.
+    /// The date was set so that people review the finding again. Until they do, it is unknown whether the reason for
+    /// the suppression still applies.
     ///
     /// ## Example
     /// ```jsonl,fires,suppress=D009:db_shop.*:2026-01-31,today=2026-02-01

@@ -15,7 +15,7 @@ declare_rule! {
     ///
     /// ## Exceptions
     /// Not reported:
-    /// - entries for rules that are switched off or lacked evidence
+    /// - entries for rules that are turned off or lacked evidence
     /// - entries for databases or files that were not read
     /// - entries that also name rules about data (`D`), when only code was read
     /// - any suppression when only a part was read (`--db`, `--collection`, `--sample`, `--select`, or a read
@@ -54,7 +54,7 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
     let settings = cx.settings();
     let today = settings.today.as_deref();
     let mut drafts = Vec::new();
-    // What was read in part, or not as asked, says nothing about what is missing.
+    // A partial run cannot show that findings are missing.
     if settings.is_partial {
         return;
     }
@@ -137,11 +137,11 @@ mod tests {
         assert!(check_with("A002", both, LONG).is_empty());
         // Another collection of the database that was read.
         assert_eq!(check_with("A002", "suppress=D009:db_shop.t_gone", LONG).len(), 1);
-        // Nobody suppresses what watches suppressions.
+        // The rules on suppressions cannot be suppressed.
         assert_eq!(check_with("A002", "suppress=A:db_shop.*,suppress=all", SHORT).len(), 1);
     }
 
-    /// What is told of an entry when nothing but the file `src/app.js` was read.
+    /// Returns the number of findings about an entry if only `src/app.js` was read.
     fn told_of_code(entry: Suppression, within: &str) -> usize {
         let mut example = Example::new("A002", "", "");
         example.evidence = Evidence {

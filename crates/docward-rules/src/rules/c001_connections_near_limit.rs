@@ -47,7 +47,7 @@ threshold!(
     Float(0.8),
     "share of the limit",
     "CN-03.1",
-    "how much of the limit may be in use"
+    "maximum share of the limit in use"
 );
 
 fn check(evidence: &Evidence, cx: &mut Cx<'_>) {

@@ -52,13 +52,13 @@ threshold!(
     Int(TOLERATED_LAG as i64),
     "seconds",
     "our default",
-    "how far reads may be behind"
+    "maximum replication lag of reads"
 );
 
 fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
     let Some(server) = &evidence.server else { return };
     let Some(members) = &server.members else {
-        // One server on its own has no members.
+        // A standalone server has no members.
         if server.topology != Some(Topology::Standalone) {
             cx.skip(Need::Server);
         }

@@ -76,7 +76,7 @@ threshold!(
     Int(120),
     "seconds",
     "our default; routers give a sign of life every 30 s",
-    "a router that was silent for longer is not asked for in a list"
+    "routers that have been silent for longer are not required in the list"
 );
 threshold!(
     GONE,
@@ -84,7 +84,7 @@ threshold!(
     Int(3600),
     "seconds",
     "our default",
-    "a router that was silent for longer does not belong in a list"
+    "routers that have been silent for longer must not be in the list"
 );
 
 fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
@@ -94,8 +94,8 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
         evidence.uris.iter().filter(|uri| is_list(evidence, uri)).collect();
     let clock = evidence.server.as_ref().and_then(|server| server.clock_seconds);
     let Some(newest) = routers.iter().filter_map(|router| router.ping).max() else { return };
-    // Clocks of routers differ from the server's: the newest sign of life is the better "now", unless
-    // all of them have been silent for long.
+    // Clocks of routers differ from the server's, so the latest ping is a better "now", unless all routers have been
+    // silent for long.
     let gone = i64::try_from(cx.count(&GONE)).unwrap_or(i64::MAX);
     let now = clock.filter(|clock| clock - newest > gone).unwrap_or(newest);
     let alive_within = i64::try_from(cx.count(&ALIVE)).unwrap_or(i64::MAX);
@@ -227,7 +227,7 @@ mod tests {
         testing::{Example, check},
     };
 
-    /// A cluster with so many routers alive, all of the same age.
+    /// A cluster with this number of live routers, all of the same age.
     fn with(routers: usize, uris: &str) -> Vec<Finding> {
         let routers: Vec<String> = (0..routers)
             .map(|n| format!(r#"{{"host": "r{n:02}:27017", "ping": 1700000000}}"#))
@@ -264,7 +264,7 @@ mod tests {
         let found = with(2, "uri mongodb://r00,R01,old,never/");
         assert_eq!(found[0].severity, Severity::Warn);
         assert!(found[0].what.ends_with("`never:27017` and `old:27017`"), "{}", found[0].what);
-        // Silent for minutes: neither asked for nor refused.
+        // A router that has been silent for minutes: it may be in the list or missing.
         assert!(with(2, "uri mongodb://r00,r01,napping/").is_empty());
         assert!(with(2, "uri mongodb://r00,r01/").is_empty());
     }

@@ -57,7 +57,7 @@ type TagSet = [(String, String)];
 fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
     let Some(server) = &evidence.server else { return };
     let Some(members) = server.members.as_deref() else { return };
-    // Who may not see the configuration sees no tags.
+    // An account without access to the configuration sees no tags.
     if members.is_empty() || members.iter().any(|member| member.tags.is_none()) {
         return;
     }

@@ -76,7 +76,7 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
     for client in clients(evidence, settings) {
         let uri = client.uri;
         let is_balanced = client.flag("loadBalanced") == Some(true);
-        // A direct connection is told by C011.
+        // C011 reports direct connections.
         if uri.srv || is_balanced || !uri.shows_all_hosts() || is_direct(&client) {
             continue;
         }
@@ -123,7 +123,7 @@ fn of_members(client: &Client<'_>, members: &[Member]) -> Option<Draft> {
         return None;
     }
     if missing.len() == visible.len() {
-        // Members may be known by other names from where the client stands; one address cannot be all.
+        // Clients may know the members under other names, but one address cannot be all members.
         return (uri.hosts.len() == 1).then(|| {
             client
                 .draft(

@@ -55,7 +55,7 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
     let mut computed = Vec::new();
     for client in clients(evidence, cx.settings()) {
         let Some(option) = direct(&client) else { continue };
-        // Several hosts with it are refused by drivers, which C029 tells.
+        // Drivers refuse it with several hosts; C029 reports that.
         if client.is_local() || client.shape == Shape::Standalone || client.uri.hosts.len() > 1 {
             continue;
         }
@@ -66,7 +66,7 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
             false => cx.report(alone),
         }
     }
-    // A set of one member, which the project makes itself, has nobody to follow.
+    // A replica set with one member has no failover.
     let is_single = evidence.code.as_ref().is_some_and(|code| code.single_sets > 0);
     let is_local = computed.iter().any(|(client, _)| {
         is_local_by_default(client)

@@ -110,8 +110,8 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
     }
 }
 
-/// What to do, and the value to write where it is certain. An account may have been created in `admin` or in
-/// the database of the path, and only its owner knows.
+/// Returns the advice, and the value to write if it is certain. An account may have been created in `admin` or in the
+/// database of the path, and only its owner knows.
 fn advice<'a>(client: &Client<'_>, home: Option<&'a str>) -> (String, Option<&'a str>) {
     match (home, client.uri.database.as_deref()) {
         (Some(home), _) => (format!("add authSource={home}, the database of the account"), Some(home)),
@@ -156,7 +156,7 @@ fn is_of_atlas(client: &Client<'_>) -> bool {
     client.uri.hosts.iter().all(|host| host.to_ascii_lowercase().ends_with(".mongodb.net"))
 }
 
-/// The database the account is kept in, when a server told its accounts and one has the name.
+/// Returns the database of the account, if the server listed its accounts and one has the name.
 fn home<'a>(evidence: &'a Evidence, client: &Client<'_>) -> Option<&'a str> {
     let users = evidence.server.as_ref()?.users.as_ref()?;
     let name = client.known_user()?;

@@ -52,7 +52,7 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
     for client in clients(evidence, cx.settings()) {
         let uri = client.uri;
         let Some(name) = client.known_user() else { continue };
-        // What is not said is told by C012.
+        // C012 reports a missing authSource.
         if uri.option("authSource").is_none() {
             continue;
         }

@@ -1,4 +1,4 @@
-//! CN-01.4, CP-5, CP-6: retries that are switched off.
+//! CN-01.4, CP-5, CP-6: retries that are turned off.
 
 use docward_model::{Applicability, Edit, EditedText, Evidence, OptionValue, UriChange};
 
@@ -100,7 +100,7 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
     }
 }
 
-/// Services that speak the language of MongoDB and refuse retried writes.
+/// Services that implement MongoDB's protocol and refuse retried writes.
 fn speaks_only(client: &Client<'_>) -> bool {
     let ends = ["docdb.amazonaws.com", "docdb-elastic.amazonaws.com", "mongo.cosmos.azure.com"];
     client.uri.hosts.iter().any(|host| {

@@ -117,7 +117,7 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
             true => draft.level(Level::Information),
             false => draft,
         };
-        // Without `minPoolSize` the pool starts empty (PP-2): one finding for a pool that nobody chose.
+        // Without `minPoolSize`, the pool starts empty (PP-2). One finding covers both defaults.
         cx.report(if has_min { draft.clauses(&["CN-03.2", "CP-4"]) } else { draft });
     }
 }

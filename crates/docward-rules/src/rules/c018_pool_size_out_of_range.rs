@@ -62,8 +62,15 @@ declare_rule! {
     check: Deployment(check),
 }
 
-threshold!(LEAST, "least", Int(50), "connections", "PP-1", "the least when nothing is declared");
-threshold!(MOST, "most", Int(200), "connections", "PP-1", "the most that one pool may have");
+threshold!(
+    LEAST,
+    "least",
+    Int(50),
+    "connections",
+    "PP-1",
+    "minimum size of a pool if nothing is declared"
+);
+threshold!(MOST, "most", Int(200), "connections", "PP-1", "maximum size of a pool");
 
 fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
     let settings = cx.settings();
@@ -100,7 +107,7 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
             ),
             _ => continue,
         };
-        // The number of requests as size of the pool is told by C017.
+        // C017 reports a pool size that equals the number of requests per second.
         if client.service.and_then(|s| s.peak_qps).is_some_and(|qps| qps == size as f64 && size > 1)
         {
             continue;
@@ -155,7 +162,7 @@ mod tests {
             let text = format!("{command}\"{uri}\" --eval 'db.dropDatabase()'\n");
             assert!(found("a.sh", &text).is_empty(), "{text}");
         }
-        // What a script starts may be anything; what settings say is a client's.
+        // A script may start anything; settings belong to a client.
         assert_eq!(found("a.sh", &format!("helm upgrade --set uri=\"{uri}\"\n")), [Info]);
         assert_eq!(found("a.sh", &format!("mongosh --version; run \"{uri}\"\n")), [Info]);
         assert_eq!(found("a.yaml", &format!("uri: {uri}\n")), [Warn]);
@@ -222,14 +229,14 @@ mod tests {
         assert_eq!(found.len(), 1, "{found:?}");
         assert_eq!(
             found[0].what,
-            "maxPoolSize=5 (`SetMaxPoolSize`) of the client of `mongodb://10.0.0.1,10.0.0.2` is less than 50"
+            "the client for `mongodb://10.0.0.1,10.0.0.2` sets maxPoolSize=5 (`SetMaxPoolSize`), which is less than 50"
         );
         let todo = &found[0].todo;
         assert!(todo.starts_with("set `SetMaxPoolSize` so that maxPoolSize is 50"), "{todo}");
         let plain = check("C018", "uri mongodb://db1,db2/?maxPoolSize=5");
         assert_eq!(
             plain[0].what,
-            "maxPoolSize=5 of the connection string of `mongodb://db1,db2` is less than 50"
+            "the connection string `mongodb://db1,db2` sets maxPoolSize=5, which is less than 50"
         );
     }
 

@@ -56,8 +56,22 @@ declare_rule! {
     check: Deployment(check),
 }
 
-threshold!(LEAST, "least", Int(5), "connections", "PP-2", "the least that a pool keeps open");
-threshold!(MOST, "most", Int(20), "connections", "PP-2", "the most that a pool keeps open");
+threshold!(
+    LEAST,
+    "least",
+    Int(5),
+    "connections",
+    "PP-2",
+    "minimum number of connections that a pool keeps open"
+);
+threshold!(
+    MOST,
+    "most",
+    Int(20),
+    "connections",
+    "PP-2",
+    "maximum number of connections that a pool keeps open"
+);
 
 const COLD_START: &str = "after a start or an idle period, each of the first requests waits for a new connection and a login";
 

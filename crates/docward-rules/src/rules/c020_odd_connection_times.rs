@@ -62,12 +62,12 @@ declare_rule! {
     check: Deployment(check),
 }
 
-threshold!(IDLE_LEAST, "idle-least", Int(60_000), "ms", "PP-3", "the least maxIdleTimeMS");
-threshold!(IDLE_MOST, "idle-most", Int(300_000), "ms", "PP-3", "the most maxIdleTimeMS");
-threshold!(WAIT_LEAST, "wait-least", Int(5_000), "ms", "PP-4", "the least waitQueueTimeoutMS");
-threshold!(WAIT_MOST, "wait-most", Int(10_000), "ms", "PP-4", "the most waitQueueTimeoutMS");
-threshold!(CONNECT_LEAST, "connect-least", Int(10_000), "ms", "PP-5", "the least connectTimeoutMS");
-threshold!(CONNECT_MOST, "connect-most", Int(30_000), "ms", "PP-5", "the most connectTimeoutMS");
+threshold!(IDLE_LEAST, "idle-least", Int(60_000), "ms", "PP-3", "minimum maxIdleTimeMS");
+threshold!(IDLE_MOST, "idle-most", Int(300_000), "ms", "PP-3", "maximum maxIdleTimeMS");
+threshold!(WAIT_LEAST, "wait-least", Int(5_000), "ms", "PP-4", "minimum waitQueueTimeoutMS");
+threshold!(WAIT_MOST, "wait-most", Int(10_000), "ms", "PP-4", "maximum waitQueueTimeoutMS");
+threshold!(CONNECT_LEAST, "connect-least", Int(10_000), "ms", "PP-5", "minimum connectTimeoutMS");
+threshold!(CONNECT_MOST, "connect-most", Int(30_000), "ms", "PP-5", "maximum connectTimeoutMS");
 
 /// One of the times.
 struct Time {
@@ -139,7 +139,7 @@ fn judge(client: &Client<'_>, time: &Time, evidence: &Evidence, cx: &mut Cx<'_>)
         return;
     }
     let (than, why) = if value == 0 {
-        ("is no limit".to_owned(), time.too_long)
+        ("means no limit".to_owned(), time.too_long)
     } else if value < time.least {
         (format!("is less than {}", text::count(time.least)), time.too_short)
     } else if value > time.most {
@@ -149,7 +149,7 @@ fn judge(client: &Client<'_>, time: &Time, evidence: &Evidence, cx: &mut Cx<'_>)
     };
     let draft = client.option_draft(option, value, than, why, time.usual);
     let draft = draft.clauses(time.clauses).data("ms", value).key(key);
-    // Whoever writes 0 where the driver sets no limit by itself says what would be so anyway.
+    // 0 changes nothing where the driver's default is already no limit.
     let unlimited = match option {
         "maxIdleTimeMS" => true,
         "waitQueueTimeoutMS" => client.uri.driver.is_some_and(|d| defaults(d).waits_without_end),
@@ -205,7 +205,7 @@ mod tests {
         for (value, expected) in [(4_999, 1), (5_000, 0), (10_000, 0), (10_001, 1)] {
             assert_eq!(count(&format!("waitQueueTimeoutMS={value}")), expected, "{value}");
         }
-        // Node's driver waits without end by itself, Java's two minutes.
+        // By default, Node's driver waits without limit and Java's waits two minutes.
         let node = "source a.js\nconst {MongoClient} = require('mongodb');\nconst c = new MongoClient(process.env.URI, {waitQueueTimeoutMS: 0});\n";
         assert_eq!(severities("C020", "", node), [Info]);
         let java = "source A.java\nimport jakarta.ws.rs.GET;\nimport com.mongodb.client.MongoClients;\nclass A { Object c = MongoClients.create(\"mongodb://a.example,b.example/x?waitQueueTimeoutMS=0\"); }\n";

@@ -75,7 +75,7 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
                     why = UNACKNOWLEDGED;
                 }
                 (
-                    format!("w={w} of {owner}{}", if is_core { ", a core service" } else { "" }),
+                    format!("{owner}{} sets w={w}", if is_core { ", a core service," } else { "" }),
                     level,
                 )
             }
@@ -120,7 +120,7 @@ fn report(
         .uri([UriChange::set("w", "majority")])
 }
 
-/// Whether the server takes `majority` when nobody says, as far as it told.
+/// Whether the server's default write concern is `majority`, if known.
 fn by_default(evidence: &Evidence, version: Option<(u32, u32)>) -> Option<bool> {
     let server = evidence.server.as_ref()?;
     if let Some(write) =
@@ -130,7 +130,7 @@ fn by_default(evidence: &Evidence, version: Option<(u32, u32)>) -> Option<bool> 
     }
     let members = server.members.as_ref()?;
     version.filter(|version| *version >= (5, 0))?;
-    // With arbiters the default is 1 once the members that hold data are no more than a majority.
+    // With arbiters, the default is 1 if the members with data do not exceed a majority.
     let arbiters = members.iter().filter(|member| member.arbiter == Some(true)).count();
     let majority = members.len() / 2 + 1;
     Some(arbiters == 0 || members.len() - arbiters > majority)

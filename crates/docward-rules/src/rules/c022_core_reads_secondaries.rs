@@ -56,7 +56,7 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
         };
         let draft = client.draft(
             client.place("readPreference"),
-            format!("{}, a core service, reads with {mode}", client.uri.owner()),
+            format!("{}, a core service, uses read preference {mode}", client.uri.owner()),
             "secondaries lag behind: a service that does not find its recent write can write it again",
             "set readPreference=primary, and use a separate client for reports and history",
         );

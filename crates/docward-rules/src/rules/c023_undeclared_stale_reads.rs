@@ -61,7 +61,7 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
         if !client.reads_secondaries() || is_core || client.is_local() {
             continue;
         }
-        // One server has nobody to be behind.
+        // A standalone server has no replication lag.
         if client.shape == Shape::Standalone {
             continue;
         }
@@ -81,7 +81,7 @@ fn judge(client: &Client<'_>, evidence: &Evidence) -> Option<docward_model::Draf
             client
                 .draft(
                     place,
-                    format!("{owner} reads with {mode}, but no declared service allows stale reads"),
+                    format!("{owner} uses read preference {mode}, but no declared service allows stale reads"),
                     "recent writes can be missing from these reads, which is acceptable for reports but not for balances or order states",
                     "declare the service with class and stale-reads-ms in docward.toml, or read from the primary",
                 )
@@ -95,12 +95,15 @@ fn judge(client: &Client<'_>, evidence: &Evidence) -> Option<docward_model::Draf
     match service.stale_reads_ms {
         Some(0) => Some(must_be_current(
             client,
-            &format!("{owner} reads with {mode}, but stale-reads-ms of `{}` is 0", service.name),
+            &format!(
+                "{owner} uses read preference {mode}, but stale-reads-ms of `{}` is 0",
+                service.name
+            ),
         )),
         None if !by_class => Some(must_be_current(
             client,
             &format!(
-                "{owner} reads with {mode}, but `{}` does not declare stale-reads-ms",
+                "{owner} uses read preference {mode}, but `{}` does not declare stale-reads-ms",
                 service.name
             ),
         )),

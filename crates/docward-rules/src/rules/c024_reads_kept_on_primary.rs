@@ -8,7 +8,7 @@ use crate::{
 };
 
 declare_rule! {
-    /// # Reads kept on the primary
+    /// # Reads from the primary only
     ///
     /// ## What it checks
     /// Reports, as a note, services that read from the primary although their class suggests otherwise:

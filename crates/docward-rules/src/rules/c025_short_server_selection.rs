@@ -52,7 +52,7 @@ threshold!(
     Int(15_000),
     "ms",
     "GC-29: an election takes 10 to 12 seconds",
-    "the least serverSelectionTimeoutMS of a core service"
+    "minimum serverSelectionTimeoutMS of a core service"
 );
 
 fn check(evidence: &Evidence, cx: &mut Cx<'_>) {

@@ -73,7 +73,7 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
                 NoteKind::Deprecated => (Level::Information, OLD),
                 NoteKind::NoEffect => (
                     Level::Information,
-                    "readers of the string expect an effect that the option does not have",
+                    "people who read the string expect an effect that the option does not have",
                 ),
                 NoteKind::Refused | NoteKind::Contradiction => continue,
             };

@@ -61,10 +61,10 @@ threshold!(
     Float(0.8),
     "share of the limit",
     "CN-03.1, GC-15",
-    "how much of the limit all pools together may take"
+    "maximum share of the limit for all pools together"
 );
 
-/// What one service may open.
+/// The number of connections that one service may open.
 struct Demand<'a> {
     client: Client<'a>,
     /// Pools of this size that all its instances have.

@@ -110,7 +110,7 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
     }
 }
 
-/// What is said of a place, and of others that call the same function.
+/// Returns the finding about a place, and about other places that call the same function.
 fn draft(evidence: &Evidence, client: &RemadeClient, others: &[&RemadeClient]) -> Draft {
     let more = match (others.len(), &client.through) {
         (0, _) => String::new(),
@@ -138,5 +138,5 @@ fn draft(evidence: &Evidence, client: &RemadeClient, others: &[&RemadeClient]) -
     .locations(others.iter().map(|other| other.place.location.clone()))
 }
 
-/// What makes a client again and again: a function, or a file, in loops or in what answers requests.
+/// The code that creates a client repeatedly: a function, or a file, in loops or in handlers of requests.
 type Cause<'a> = (Option<&'a str>, Option<(&'a str, bool)>);

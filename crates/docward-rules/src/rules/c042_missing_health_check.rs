@@ -195,7 +195,7 @@ mod tests {
         ] {
             assert_eq!(count(&python.replace("REST", rest)), 1, "{rest}");
         }
-        // What one file has, another calls.
+        // A file calls a function that another file declares.
         let store = python.replace("REST", "def load():\n    return list(db.users.find({}))\n");
         assert_eq!(
             count(&format!("{store}source main.py\nimport pymongo\nfrom a import load\nload()\n")),

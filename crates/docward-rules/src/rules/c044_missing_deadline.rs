@@ -66,7 +66,7 @@ declare_rule! {
     check: Deployment(check),
 }
 
-threshold!(MOST, "most", Int(600_000), "ms", "our default", "longest time limit of a context");
+threshold!(MOST, "most", Int(600_000), "ms", "our default", "maximum time limit of a context");
 
 threshold!(LEAST, "least", Int(10), "ms", "our default", "shortest time limit of a context");
 

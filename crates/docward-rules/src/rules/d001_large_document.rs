@@ -77,7 +77,7 @@ threshold!(
     Int(1_048_576),
     "bytes",
     "CK-2, GC-02",
-    "documents of core collections larger than this are reported under the checklist's limit"
+    "larger documents of core collections are reported with the limit of the checklist"
 );
 threshold!(
     CRITICAL,
@@ -93,10 +93,10 @@ threshold!(
     Int(16_777_216),
     "bytes",
     "LM-1: the server's limit",
-    "the largest document the server stores"
+    "maximum size of a document that the server stores"
 );
 
-/// What holds for a tier.
+/// The properties of a tier.
 struct Tier {
     limit: u64,
     /// Whether the limit itself belongs to the tier.
@@ -181,7 +181,7 @@ fn tier(collection: &Collection, figures: &Figures<'_>, cx: &Cx<'_>) -> Option<T
         (cx.count(&WARN), cx.count(&CORE), cx.count(&CRITICAL), cx.count(&HARD));
     // A document exactly at an inclusive tier is not "larger than" it, so it is counted apart.
     let at_least = |limit: u64| figures.larger_than(limit).max(u64::from(max >= limit));
-    // CK-14 has a rule of its own (D011); where this one is an error already, it speaks for both.
+    // D011 implements CK-14. If this rule already reports an error, D011 reports nothing.
     let p99 = figures.sizes.p99() * 10 > hard;
     if max >= hard {
         return Some(Tier {
@@ -249,7 +249,7 @@ fn owner(profile: &Profile, over: u64) -> Option<(&str, f64)> {
     (all > 0 && !first.owner.is_empty()).then(|| (first.owner.as_str(), owned as f64 / all as f64))
 }
 
-/// What to do with the field that owns the bytes.
+/// Returns the advice for the field with most of the bytes.
 fn advice(
     collection: &Collection,
     read: Option<&Profile>,
@@ -276,7 +276,7 @@ fn advice(
         let owner =
             arrays::owner(cx.settings(), cx.evidence(), collection, profile, field, &limits);
         let length = text::plural(array.lengths.max, "element");
-        // Another rule speaks of the array and knows what fits it; two pieces of advice would differ.
+        // Another rule reports the array with a specific fix; a second proposal could contradict it.
         return if owner.is_some() {
             format!("split `{name}` (up to {length}) as the finding on that field describes")
         } else {

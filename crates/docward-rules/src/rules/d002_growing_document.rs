@@ -70,7 +70,7 @@ threshold!(
     Float(0.5),
     "rank correlation",
     "ALG-6",
-    "how clearly size must rise with age"
+    "minimum correlation between size and age"
 );
 threshold!(
     MIN_DOCUMENTS,
@@ -78,7 +78,7 @@ threshold!(
     Int(50),
     "documents",
     "our default",
-    "documents of known age, or seen on two dates, needed for a forecast"
+    "minimum number of documents of known age, or seen on two dates, for a forecast"
 );
 threshold!(
     MIN_DAYS,
@@ -86,7 +86,7 @@ threshold!(
     Int(7),
     "days",
     "our default",
-    "days those documents must span, or the two dates lie apart"
+    "minimum number of days that these documents span, or between the two dates"
 );
 threshold!(
     HORIZON,
@@ -94,7 +94,7 @@ threshold!(
     Int(5),
     "years",
     "our default",
-    "how far ahead a limit may be and still be reported"
+    "maximum time until a limit is reached"
 );
 
 fn check(collection: &Collection, cx: &mut Cx<'_>) {
@@ -178,7 +178,7 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
     cx.report(draft);
 }
 
-/// What was seen to grow between two dates needs no inference from ages.
+/// Growth that was observed between two dates needs no inference from ages.
 fn report_seen(collection: &Collection, profile: &Profile, seen: &Observed, cx: &mut Cx<'_>) {
     if is_one_array(collection, profile, cx) {
         return;
@@ -228,7 +228,7 @@ fn report_seen(collection: &Collection, profile: &Profile, seen: &Observed, cx: 
 }
 
 /// Whether an array that another rule reports as growing (with its own forecast) is what grows. A rule
-/// that is switched off reports nothing.
+/// that is turned off reports nothing.
 fn is_one_array(collection: &Collection, profile: &Profile, cx: &Cx<'_>) -> bool {
     let settings = cx.settings();
     let ns = collection.namespace.to_string();
@@ -307,7 +307,7 @@ mod tests {
             outcome.findings.iter().map(|f| f.rule.clone()).collect()
         };
         assert_eq!(found(&["D002", "D008"], &[]), ["D008"]);
-        // Where that rule is switched off, this one speaks.
+        // If that rule is turned off, this one reports the document.
         assert_eq!(found(&["D002", "D008"], &["D008"]), ["D002"]);
         assert_eq!(found(&["D002"], &[]), ["D002"]);
     }

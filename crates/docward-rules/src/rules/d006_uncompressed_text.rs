@@ -52,7 +52,7 @@ threshold!(
     Int(32_768),
     "bytes",
     "DM-05.5, GC-25; our default",
-    "95th percentile of the lengths from which a text is long"
+    "minimum 95th percentile of the lengths of long texts"
 );
 threshold!(
     MAX_RATIO,
@@ -60,7 +60,7 @@ threshold!(
     Float(0.6),
     "compressed bytes per byte",
     "DM-05.5; our default",
-    "ratio below which compressing is worth it"
+    "maximum ratio for which compression pays off"
 );
 
 fn check(collection: &Collection, cx: &mut Cx<'_>) {

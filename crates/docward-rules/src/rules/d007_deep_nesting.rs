@@ -59,7 +59,7 @@ threshold!(
     Int(3),
     "containers",
     "DM-06.1, AP-S4.2, GC-03; a house rule",
-    "depth above which nesting is a warning"
+    "maximum depth without a warning"
 );
 threshold!(
     FAIL,
@@ -67,7 +67,7 @@ threshold!(
     Int(5),
     "containers",
     "DM-06.1, CK-3, GC-03; a house rule",
-    "depth above which nesting is an error"
+    "maximum depth without an error"
 );
 
 /// Levels from which D012 reports, as the server counts them.
@@ -76,7 +76,7 @@ const SERVER_WARN: u32 = 80;
 fn check(collection: &Collection, cx: &mut Cx<'_>) {
     let Some(profile) = patterns::user_documents(collection) else { return };
     let (warn, fail) = (cx.limit(&WARN) as u32, cx.limit(&FAIL) as u32);
-    // Near the server's own limit D012 speaks for both.
+    // Near the server's own limit, D012 reports the nesting for both rules.
     if profile.max_depth <= warn || profile.max_server_depth >= SERVER_WARN {
         return;
     }
@@ -101,7 +101,7 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
         profile.depths.iter().skip(limit as usize + 1).sum::<u64>().max(1)
     };
     let ns = &collection.namespace;
-    // Other parts of the document that are deep too; neighbours of the deepest go with it.
+    // Other parts of the document that are too deep. Siblings of the deepest path are covered by it.
     let top = |path: &FieldPath| path.as_str().split('.').next().unwrap_or_default().to_owned();
     let mut tops = vec![top(&nesting.path)];
     let mut others: Vec<String> = Vec::new();
@@ -247,7 +247,7 @@ fn short(path: &FieldPath) -> String {
     format!("{}.….{}", parts[..4].join("."), parts[parts.len() - 4..].join("."))
 }
 
-/// Whether a name stands inside itself at least twice in a row, as `kids[].kids[].kids`.
+/// Whether a name is nested in itself at least twice in a row, as in `kids[].kids[].kids`.
 fn is_recursive(path: &FieldPath) -> bool {
     let parts: Vec<&str> = path.as_str().split('.').map(|p| p.trim_end_matches("[]")).collect();
     // Keys that are data have no name in common.

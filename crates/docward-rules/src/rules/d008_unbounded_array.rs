@@ -90,7 +90,7 @@ declare_rule! {
     check: Collection(check),
 }
 
-/// How far ahead the days of 1, 10 and 16 MB may lie and still be told.
+/// The forecast shows the dates for 1, 10 and 16 MB up to this number of years ahead.
 const SIZES_YEARS: f64 = 20.0;
 
 fn check(collection: &Collection, cx: &mut Cx<'_>) {
@@ -137,7 +137,7 @@ fn report(
         forecast::reach(max as f64, target as f64, rate?, growth.newest_ms, horizon)
     };
     let long_at = at(limits.elements, limits.horizon_days);
-    // That it has no end is known: the sizes it runs into are worth a look further ahead.
+    // The array is known to be unbounded, so a longer forecast of its size is useful.
     let sizes_at: Vec<(u64, Forecast)> = [sizes::CORE_LIMIT, sizes::DANGER, sizes::DOCUMENT_LIMIT]
         .into_iter()
         .filter_map(|limit| {

@@ -66,7 +66,7 @@ threshold!(
     "arrays of this length or more are reported"
 );
 
-/// What a long array costs.
+/// The cost of a long array.
 const WALKS: &str = "MongoDB scans and rewrites the whole array for each update inside it";
 
 fn check(collection: &Collection, cx: &mut Cx<'_>) {
@@ -84,8 +84,8 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
         {
             continue;
         }
-        // What the server counted over all of them says more than the documents read; where only its count shows
-        // that some are long, `rare` tells.
+        // The server's count covers all documents and is better than the sample. If only this count shows that some
+        // arrays are long, `rare` contains it.
         let is_long =
             |counted: &CountedField| counted.lengths.count > 0 && array.lengths.max >= limit;
         let counted = collection.counted.as_ref().and_then(|all| {
@@ -96,7 +96,7 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
             Some((lengths, seen)) => (lengths, Some(seen)),
             None => (&array.lengths, None),
         };
-        // What the documents read keep to bounds nothing when others are longer.
+        // The bound of the documents that were read does not hold if other arrays are longer.
         let bound =
             bound.filter(|bound| lengths.max <= array.lengths.max || is_kept(bound, lengths.max));
         // Pages of exactly the limit are accepted as a bound, also when only the data shows it (GC-04).
@@ -352,7 +352,7 @@ mod tests {
         assert_eq!(found[0].severity, Severity::Info);
         assert!(found[0].todo.contains("`maxItems` 1000"), "{}", found[0].todo);
         assert_eq!(check("R020", body), []);
-        // A pile above the limit is long all the same, and nobody calls it a pattern.
+        // Arrays that accumulate at a length above the limit are reported and are not a pattern.
         let longer = body.replace("1000", "2000");
         assert_eq!(check("D009", &longer)[0].severity, Severity::Warn);
         assert_eq!(check("R020", &longer), []);
@@ -411,7 +411,7 @@ mod tests {
             0,
             "vectors"
         );
-        // What the documents read show, too, is told once, with the server's figures.
+        // A finding in the documents that were read is reported once, with the server's figures.
         let read = "x2 {\"_id\": $i, \"tags\": $array(1000, {\"row\": $j})}";
         let found = check_counted("D009", read, counted(4000, 0));
         assert_eq!(found.len(), 1);

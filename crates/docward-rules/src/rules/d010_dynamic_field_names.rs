@@ -70,7 +70,7 @@ threshold!(
     Int(12),
     "keys",
     "our default",
-    "numbers of at most two digits, at most this many of them, are a fixed scale"
+    "maximum number of one- or two-digit names that count as a fixed scale"
 );
 
 /// Minutes of an hour: the largest set of numbers that a clock or a calendar has.
@@ -171,8 +171,8 @@ impl Keys {
         }
     }
 
-    /// Names of one form beside ordinary ones. Numbers shorter than an id are not taken here: among
-    /// names they are mostly part of one (`line1`), and a pure scale is folded.
+    /// Recognises names of one form among ordinary ones. Numbers shorter than an id do not count: they are mostly
+    /// part of a name (`line1`), and a pure scale is folded.
     fn of_named(children: &[&Field]) -> Option<Self> {
         let named = || children.iter().filter(|f| f.shape == FieldShape::Named);
         for form in [KeyForm::Date, KeyForm::ObjectId, KeyForm::Uuid, KeyForm::Number] {
@@ -215,7 +215,7 @@ impl Keys {
         }
     }
 
-    /// What the key should be called in the array.
+    /// Proposes a name for the key in the array.
     fn key_name(&self, parent: &str, style: names::Style) -> String {
         match (self.form, self.unit) {
             (_, Some(unit)) => unit.to_owned(),
@@ -322,7 +322,7 @@ fn report(
                 namespace: ns.clone(),
                 path: field.path.clone(),
                 key,
-                // Full dates become dates; a key that is none after all stays as it is.
+                // Full dates become dates. A key that turns out not to be a date stays unchanged.
                 keys_are_dates: keys.are_days(),
                 value: (!objects).then_some(value),
             }],
@@ -364,7 +364,7 @@ fn is_padded(keys: &[String]) -> bool {
     keys.iter().all(|k| digits(k, 2)) && keys.iter().any(|k| k.starts_with('0'))
 }
 
-/// What the value should be called: the singular of the object, unless that is the key's name.
+/// Proposes a name for the value: the singular of the object's name, unless the key has this name.
 fn value_name(parent: &str, key: &str) -> String {
     let last = names::words(parent).pop().map(|w| meaning::singular(&w)).unwrap_or_default();
     if last.is_empty() || last == key || last.starts_with("by") || parent == "*" {
@@ -408,7 +408,7 @@ fn is_month(s: &str) -> bool {
     })
 }
 
-/// `2024-01-31` and its like.
+/// Whether a text is a day such as `2024-01-31`.
 fn is_day(s: &str) -> bool {
     s.rsplit_once(['-', '/', '_']).is_some_and(|(month, d)| is_month(month) && digits(d, 2))
 }

@@ -48,7 +48,7 @@ threshold!(
     Float(0.10),
     "share of 16 MB",
     "CK-14; our default",
-    "share of the server's limit that the 99th percentile may have"
+    "maximum 99th percentile, as a share of the server's limit"
 );
 threshold!(
     CRITICAL,
@@ -56,7 +56,7 @@ threshold!(
     Int(10_485_760),
     "bytes",
     "LM-3",
-    "from this size on large-document speaks instead"
+    "from this size on, D001 (large-document) reports the document instead"
 );
 
 fn check(collection: &Collection, cx: &mut Cx<'_>) {

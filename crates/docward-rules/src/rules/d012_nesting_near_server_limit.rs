@@ -53,7 +53,7 @@ threshold!(
     Int(80),
     "levels as the server counts them",
     "our default",
-    "levels from which a warning is given"
+    "minimum number of levels that Docward reports"
 );
 threshold!(
     LIMIT,
@@ -61,7 +61,7 @@ threshold!(
     Int(100),
     "levels as the server counts them",
     "LM-10: the server's limit",
-    "levels above which the server refuses the document"
+    "maximum number of levels that the server accepts"
 );
 
 fn check(collection: &Collection, cx: &mut Cx<'_>) {

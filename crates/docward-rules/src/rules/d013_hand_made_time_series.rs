@@ -65,7 +65,7 @@ threshold!(
     Int(10_000),
     "documents",
     "our default",
-    "documents from which the finding is a warning"
+    "minimum number of documents for a warning"
 );
 threshold!(
     NOTE_DOCUMENTS,
@@ -73,7 +73,7 @@ threshold!(
     Int(1_000),
     "documents",
     "our default",
-    "documents from which the finding is a note"
+    "minimum number of documents for a note"
 );
 threshold!(
     MIN_PER_SERIES,
@@ -81,7 +81,7 @@ threshold!(
     Int(50),
     "documents",
     "ALG-8; our default",
-    "documents each series must have on average"
+    "minimum mean number of documents in each series"
 );
 threshold!(
     MAX_MEAN,
@@ -89,7 +89,7 @@ threshold!(
     Int(1024),
     "bytes",
     "PT-bucket.1",
-    "mean size from which documents are more than measurements"
+    "maximum mean size of a measurement"
 );
 threshold!(
     MIN_PRESENCE,
@@ -97,7 +97,7 @@ threshold!(
     Float(0.99),
     "share of documents",
     "ALG-8",
-    "share of the documents that must have the date and the series"
+    "minimum share of documents with the date and the series"
 );
 
 fn check(collection: &Collection, cx: &mut Cx<'_>) {

@@ -238,8 +238,8 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
     }
 }
 
-/// What tells one array from another: the collection or, where that is not known, the file, and its path. A statement
-/// whose collection is not known belongs to the only collection that has an array of that name in the same file.
+/// Identifies an array by its path and its collection, or its file if the collection is unknown. A statement with an
+/// unknown collection belongs to the only collection that has an array of that name in the same file.
 fn array_of<'a>(found: &'a Code, append: &'a Append) -> (&'a str, String) {
     let path = code::plain_path(&append.path);
     let file = append.place.location.file.as_str();

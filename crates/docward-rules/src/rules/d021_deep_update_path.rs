@@ -46,7 +46,14 @@ declare_rule! {
     check: Deployment(check),
 }
 
-threshold!(MAX_PARTS, "max-parts", Int(5), "parts of a path", "DM-06.3", "parts a path may have");
+threshold!(
+    MAX_PARTS,
+    "max-parts",
+    Int(5),
+    "parts of a path",
+    "DM-06.3",
+    "maximum number of parts in a path"
+);
 
 fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
     let Some(found) = &evidence.code else { return };

@@ -67,15 +67,15 @@ declare_rule! {
     check: Collection(check),
 }
 
-/// A longer index so many times as large may answer from disk what the shorter one answered from memory.
+/// If the longer index is this many times as large, queries may read it from disk instead of memory.
 const MUCH_LARGER: u64 = 4;
 
-/// How sure it is that nobody misses the shorter index.
+/// How certain it is that no query needs the shorter index.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Tier {
     Safe,
     Likely,
-    /// The longer index is so many times as large.
+    /// The longer index is much larger; the number is the ratio of the sizes.
     Monitor(u64),
 }
 
@@ -107,7 +107,7 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
     let version = cx.settings().server_version.or(cx.evidence().deployment.server_version);
     let can_hide = version.is_none_or(|v| v >= (4, 4));
     let shard_key = sharding::key_of(cx.evidence(), cx.settings(), &collection.namespace);
-    // What I007 advises to hide answers nothing soon: of the two, the one that is used stays.
+    // I007 proposes to hide unused indexes, which then support no queries. So of two indexes, the used one stays.
     let server = cx.evidence().server.as_ref();
     let days = i007::limit(cx.settings(), ns, &i007::MIN_DAYS);
     let is_idle = |index: &Index| {

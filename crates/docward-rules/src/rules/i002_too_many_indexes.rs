@@ -59,9 +59,16 @@ threshold!(
     Int(10),
     "indexes",
     "our default; Compass warns above 10",
-    "most indexes of a collection, `_id` included"
+    "maximum number of indexes of a collection, including `_id`"
 );
-threshold!(HARD_LIMIT, "hard-limit", Int(64), "indexes", "LM-10", "most indexes a server takes");
+threshold!(
+    HARD_LIMIT,
+    "hard-limit",
+    Int(64),
+    "indexes",
+    "LM-10",
+    "maximum number of indexes per collection on a server"
+);
 
 fn check(collection: &Collection, cx: &mut Cx<'_>) {
     let Some(indexes) = &collection.indexes else { return };

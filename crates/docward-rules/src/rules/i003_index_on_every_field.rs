@@ -63,9 +63,16 @@ threshold!(
     Float(0.8),
     "share of top-level fields",
     "GC-38",
-    "share of fields with their own index"
+    "minimum share of fields with their own index"
 );
-threshold!(LEAST, "min-indexes", Int(5), "fields", "GC-38", "fewest such fields that are reported");
+threshold!(
+    LEAST,
+    "min-indexes",
+    Int(5),
+    "fields",
+    "GC-38",
+    "minimum number of fields with their own index"
+);
 
 fn check(collection: &Collection, cx: &mut Cx<'_>) {
     let Some(profile) = &collection.profile else { return };

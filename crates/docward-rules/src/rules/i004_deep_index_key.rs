@@ -48,7 +48,7 @@ threshold!(
     Int(5),
     "names",
     "DM-06.3",
-    "most names in the path of an index key"
+    "maximum number of names in the path of an index key"
 );
 
 fn check(collection: &Collection, cx: &mut Cx<'_>) {

@@ -65,7 +65,7 @@ threshold!(
     Int(100),
     "documents",
     "our default",
-    "fewer documents do not show that a field is absent"
+    "minimum number of documents that show that a field is absent"
 );
 
 fn check(collection: &Collection, cx: &mut Cx<'_>) {

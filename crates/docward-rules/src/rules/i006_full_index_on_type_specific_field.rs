@@ -62,7 +62,7 @@ threshold!(
     Float(0.2),
     "share of documents",
     "our default",
-    "share of documents without the field from which a partial index pays"
+    "minimum share of documents without the field for which a partial index pays off"
 );
 
 fn check(collection: &Collection, cx: &mut Cx<'_>) {
@@ -130,7 +130,7 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
     }
 }
 
-/// Whether the field goes with one value of the discriminator: as many documents have it.
+/// Whether the field belongs to one value of the discriminator: both occur in the same number of documents.
 fn is_of_one_type(profile: &Profile, field: &Field, kind: &Field) -> bool {
     let close = |a: u64, b: u64| a.abs_diff(b) as f64 <= 0.02 * a.max(b) as f64;
     field.shape == FieldShape::Named

@@ -89,7 +89,7 @@ const PASSING: [&str; 22] = [
     "idempotency",
     "ratelimit",
 ];
-/// Names of expiry dates, in small letters and without underscores.
+/// Names of expiry dates, in lower case and without underscores.
 const EXPIRIES: [&str; 14] = [
     "expires",
     "expiresat",

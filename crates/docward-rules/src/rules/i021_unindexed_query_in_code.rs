@@ -48,7 +48,7 @@ declare_rule! {
     /// ```
     ///
     /// ## How to fix
-    /// Create an index that begins with the field that selects most. If the query compares several fields, put those
+    /// Create an index that begins with the most selective field. If the query compares several fields, put those
     /// compared for equality first.
     ///
     /// ## When to ignore it
@@ -72,7 +72,7 @@ threshold!(
     Int(1000),
     "documents",
     "our default",
-    "documents from which reading a whole collection hurts"
+    "minimum number of documents in the collection"
 );
 threshold!(
     MAX_SHARE,
@@ -80,7 +80,7 @@ threshold!(
     Float(0.10),
     "share of documents",
     "our default",
-    "share of the documents one value may find before an index is of no use"
+    "maximum share of documents with one value for an index to be useful"
 );
 
 const WHY: &str = "the server reads the whole collection for each of these queries";
@@ -199,7 +199,7 @@ fn draft(
         &format!("{of} {}", fields.join(" ")),
         format!("{count} `{of}` by {shown}, and {lacks} begins with {begins}"),
         WHY,
-        format!("create an index on `{of}` that begins with the field that selects most"),
+        format!("create an index on `{of}` that begins with the most selective field"),
     )
     .severity(Severity::Warn)
     .data("fields", fields.to_vec())

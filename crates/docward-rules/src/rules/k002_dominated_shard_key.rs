@@ -60,7 +60,7 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
     let Some(key) = sharding::key_of(cx.evidence(), cx.settings(), &collection.namespace) else {
         return;
     };
-    // K001 says that the server refuses such a key at all.
+    // K001 reports that the server rejects such a key.
     if sharding::array_field(profile, &key.fields).is_some() {
         return;
     }

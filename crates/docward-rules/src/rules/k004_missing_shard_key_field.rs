@@ -53,7 +53,7 @@ threshold!(
     Float(0.001),
     "share of documents",
     "our default",
-    "share of documents without the field above which it is reported"
+    "maximum share of documents without the field that is not reported"
 );
 threshold!(
     FAIL,
@@ -61,7 +61,7 @@ threshold!(
     Float(0.30),
     "share of documents",
     "SK-2",
-    "share of documents without the field above which it is an error"
+    "maximum share of documents without the field without an error"
 );
 
 fn check(collection: &Collection, cx: &mut Cx<'_>) {
@@ -69,7 +69,7 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
     let Some(key) = sharding::key_of(cx.evidence(), cx.settings(), &collection.namespace) else {
         return;
     };
-    // K001 says that the server refuses such a key at all.
+    // K001 reports that the server rejects such a key.
     if sharding::array_field(profile, &key.fields).is_some() {
         return;
     }

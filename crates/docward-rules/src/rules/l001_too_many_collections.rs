@@ -79,7 +79,7 @@ threshold!(
     Int(5000),
     "collections",
     "DM-12.1",
-    "collections of an instance: this many warn, more fail"
+    "number of collections on a server that is reported as a warning; more are an error"
 );
 
 fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
@@ -117,7 +117,7 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
         .collect();
     let saved: u64 = families.iter().map(|f| f.members.len() as u64 - 1).sum();
     let todo = if merges.is_empty() {
-        "merge collections of similar documents into one, and store the part in which names differ as an indexed field".to_owned()
+        "merge collections of similar documents into one, and store the part of the name that differs as an indexed field".to_owned()
     } else {
         format!(
             "merge each of the families {} into one collection: {} would remain",

@@ -57,7 +57,7 @@ threshold!(
     Int(100),
     "collections",
     "DM-12.2, GC-05",
-    "most business collections of a database"
+    "maximum number of business collections in a database"
 );
 
 threshold!(
@@ -66,7 +66,7 @@ threshold!(
     Int(5000),
     "collections",
     "DM-12.1: the limit of a whole instance",
-    "business collections of a database above which it is an error"
+    "maximum number of business collections in a database without an error"
 );
 
 fn check(evidence: &Evidence, cx: &mut Cx<'_>) {

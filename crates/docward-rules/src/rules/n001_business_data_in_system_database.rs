@@ -97,7 +97,7 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
             ),
             collection.profile.as_ref().map_or_else(|| Seen::all(1, Unit::Collections), |p| p.seen()),
         )
-        // What is in `local` is lost with its node; elsewhere the data is safe and in the wrong place.
+        // Data in `local` is lost with its node. In other system databases, it is safe but misplaced.
         .area(if ns.database == "local" { Area::Correctness } else { Area::Hygiene })
         .data("documents", documents.unwrap_or(0))
         .data("target", target.to_string())
@@ -201,7 +201,7 @@ mod tests {
         let found = check("N001", body);
         let commands: Vec<_> =
             found.iter().map(|f| f.fix.as_ref().expect("a command").command()).collect();
-        // What is in `local` is lost with its node, and comes first.
+        // Data in `local` is lost with its node, so it comes first.
         assert!(commands[0].contains("\"t_orders_3\"") && commands[1].contains("\"t_orders_2\""));
         assert!(
             commands.iter().all(|c| c.contains("whenMatched: \"fail\"") && !c.contains("$out"))

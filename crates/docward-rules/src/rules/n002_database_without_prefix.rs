@@ -55,7 +55,7 @@ threshold!(
     Text("db_"),
     "text",
     "DM-02.1",
-    "what the name of a business database begins with"
+    "prefix of the names of business databases"
 );
 threshold!(
     EXEMPT,
@@ -63,7 +63,7 @@ threshold!(
     Words(&[]),
     "database names",
     "DM-02.5",
-    "databases that keep a name without prefix"
+    "databases whose names need no prefix"
 );
 
 fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
@@ -77,7 +77,7 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
         {
             continue;
         }
-        // Collections are sorted by namespace, so those of one database stand together.
+        // Collections are sorted by namespace, so the collections of a database are adjacent.
         let start = evidence.collections.partition_point(|c| &c.namespace.database < database);
         let inside: Vec<_> = evidence.collections[start..]
             .iter()

@@ -53,7 +53,14 @@ declare_rule! {
     check: Deployment(check),
 }
 
-threshold!(PREFIX, "prefix", Text("db_"), "text", "DM-02.1", "the house prefix, kept in proposals");
+threshold!(
+    PREFIX,
+    "prefix",
+    Text("db_"),
+    "text",
+    "DM-02.1",
+    "required prefix, which proposals keep"
+);
 threshold!(
     ALLOW_DIGITS,
     "allow-digits",

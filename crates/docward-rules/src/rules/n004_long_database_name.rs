@@ -40,7 +40,14 @@ declare_rule! {
     check: Deployment(check),
 }
 
-threshold!(MAX_BYTES, "max-bytes", Int(63), "bytes", "DM-02.3, GC-20", "longest database name");
+threshold!(
+    MAX_BYTES,
+    "max-bytes",
+    Int(63),
+    "bytes",
+    "DM-02.3, GC-20",
+    "maximum length of a database name in bytes"
+);
 
 /// Bytes of the longest database name servers take: no rule may propose a longer one.
 pub(super) const LONGEST: usize = 63;

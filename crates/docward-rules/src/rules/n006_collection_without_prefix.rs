@@ -49,21 +49,14 @@ declare_rule! {
     check: Collection(check),
 }
 
-threshold!(
-    PREFIX,
-    "prefix",
-    Text("t_"),
-    "text",
-    "DM-03.1",
-    "what the name of a collection begins with"
-);
+threshold!(PREFIX, "prefix", Text("t_"), "text", "DM-03.1", "prefix of the names of collections");
 threshold!(
     EXEMPT,
     "exempt",
     Words(&[]),
     "collection names",
     "our default",
-    "collections that keep a name without prefix"
+    "collections whose names need no prefix"
 );
 
 fn check(collection: &Collection, cx: &mut Cx<'_>) {

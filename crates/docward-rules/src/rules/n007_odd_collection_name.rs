@@ -60,7 +60,14 @@ declare_rule! {
     check: Collection(check),
 }
 
-threshold!(PREFIX, "prefix", Text("t_"), "text", "DM-03.1", "the house prefix, kept in proposals");
+threshold!(
+    PREFIX,
+    "prefix",
+    Text("t_"),
+    "text",
+    "DM-03.1",
+    "required prefix, which proposals keep"
+);
 threshold!(
     ALLOW_DIGITS,
     "allow-digits",
@@ -126,7 +133,7 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
         return;
     };
     let proposal = renames::house_name(name, &prefix);
-    // What has letters of other alphabets people write anew.
+    // People must choose a new name if it has letters of other alphabets.
     let needs_word = digit_first || proposal == *name || !proposal.is_ascii();
     let candidates = cx.shared(&prefix, |evidence| Candidates::of(evidence, &prefix));
     let obstacle = candidates.obstacle(cx.evidence(), ns, &proposal);

@@ -58,7 +58,7 @@ threshold!(
     Flag(false),
     "on or off",
     "GC-23",
-    "whether a missing module is a warning"
+    "whether a missing module is reported as a warning"
 );
 
 fn check(collection: &Collection, cx: &mut Cx<'_>) {
@@ -76,7 +76,7 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
         Tail::Odd(tail) => {
             let at = tail.stem.len().saturating_sub(prefix.len()).min(body.len());
             let (entity, written) = body.split_at_checked(at).unwrap_or((body, ""));
-            // In the house form when the time is clear, else as it is: N010 speaks about it.
+            // The time has the configured form if it is clear; otherwise it stays unchanged, and N010 reports it.
             let time = tail
                 .proposal
                 .as_deref()

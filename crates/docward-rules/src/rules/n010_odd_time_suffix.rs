@@ -70,7 +70,7 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
     let odd_members: BTreeSet<(&str, &str)> = of(TailForm::OddTimeSuffix)
         .flat_map(|f| f.members.iter().map(|m| (f.database.as_str(), m.as_str())))
         .collect();
-    // A run of numbers belongs to R012, whatever some of them look like.
+    // R012 reports a run of numbers, even if some of them look like dates.
     let number_stems: BTreeSet<(&str, &str)> =
         of(TailForm::Number).map(|f| (f.database.as_str(), f.stem.as_str())).collect();
     let in_number_family = |ns: &Namespace| {

@@ -73,7 +73,7 @@ threshold!(
     Text("camelCase"),
     "camelCase or snake_case",
     "DM-04.1",
-    "the style to propose when neither prevails in the collection nor in the project"
+    "style to propose if neither style prevails in the collection or the project"
 );
 
 fn check(collection: &Collection, cx: &mut Cx<'_>) {
@@ -320,7 +320,7 @@ mod tests {
     fn dm_04_1_rows_of_the_profiler_are_the_servers_own() {
         let row = r#"{"op": "query", "ns": "db_shop.t_user", "millis": 120, "planSummary": "COLLSCAN", "query": {"find": "t_user", "filter": {"user_name": "a", "createdAt": 1}, "batch_size": 5}}"#;
         assert!(check("N011", row).is_empty());
-        // The same names without the frame of a row are somebody's choice.
+        // In a document that is not a row of the profiler, people chose these names.
         assert_eq!(check("N011", &row.replace("\"op\"", "\"kind\"")).len(), 1);
         for rule in ["N013", "N016", "D007", "T001"] {
             assert!(check(rule, row).is_empty(), "{rule}");
@@ -469,7 +469,7 @@ mod tests {
             found[0].todo
         );
         assert!(!found[0].todo.contains("rename"), "{}", found[0].todo);
-        // Others are renamed all the same.
+        // Other fields are still renamed.
         let found = check("N011", &body.replace("MORE", ", \"last_name\": 1"));
         let command = &found[0].fix.as_ref().expect("a statement").command();
         assert!(command.ends_with("{$rename: {\"last_name\": \"lastName\"}})"), "{command}");

@@ -101,7 +101,7 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
     cx.report(naming::renaming(draft, &collection.namespace, reachable, moved));
 }
 
-/// What the names mix, as far as it is in them.
+/// Returns the styles that occur in the names.
 fn marks(names: &[&str]) -> String {
     let found: Vec<_> = [
         ("capitals", &(|c: char| c.is_uppercase()) as &dyn Fn(char) -> bool),

@@ -40,7 +40,7 @@ declare_rule! {
     /// Not reported:
     /// - common short forms: `id`, `ip`, `ts`, `qty`, units, currencies, language codes, `x`/`y`/`z`, `k`/`v`,
     ///   prices of a period (`o`/`h`/`l`/`c`). Add your own with `allow`
-    /// - at least three names of three capitals in one object, which are taken for technical terms
+    /// - at least three names of three capitals in one object, which count as technical terms
     ///
     /// ## Why it matters
     /// The field name is the only description in a document. `UN` can be a user name, a unit or the United
@@ -79,10 +79,10 @@ threshold!(
     Words(ABBREVIATIONS),
     "names",
     "GC-24",
-    "short names that are words; yours are added to the list"
+    "short names that count as words; names in `docward.toml` are added to this list"
 );
 
-/// What the rule book's examples stand for, when the data itself does not say.
+/// The meaning of the rule book's examples, if the data does not show it.
 const GLOSSARY: &[(&str, &str)] = &[
     ("un", "userName"),
     ("ct", "createTime"),
@@ -96,7 +96,7 @@ const GLOSSARY: &[(&str, &str)] = &[
     ("nm", "name"),
 ];
 
-/// What an abbreviation of the rule book stands for.
+/// Returns the meaning of an abbreviation of the rule book.
 pub(super) fn long_form(name: &str) -> Option<&'static str> {
     let letters = name.to_lowercase();
     GLOSSARY.iter().find(|(known, _)| *known == letters).map(|(_, long)| *long)
@@ -118,8 +118,8 @@ pub(super) fn allowed(more: &[String]) -> BTreeSet<String> {
         .collect()
 }
 
-/// The names among `all` that say nothing. Demands strong evidence, because trades have short words.
-/// `allow` takes long to build, and most collections have no short names.
+/// Returns the names in `all` without a clear meaning. Requires strong evidence, because many fields of work have short
+/// words. `allow` takes long to build, and most collections have no short names.
 pub(super) fn abbreviations(
     profile: &Profile,
     all: &[Named<'_>],
@@ -173,8 +173,8 @@ pub(super) fn abbreviations(
             }
         }
     }
-    // Where single letters are a habit, those of the list are no axes or sizes either, unless they
-    // stand in company: `x` with `y`, `k` with `v`.
+    // If a collection has many single letters, they are not axes or sizes, unless they occur in pairs: `x` with `y`,
+    // `k` with `v`.
     let letters = out.iter().filter(|a| profile.fields[a.at].name.len() == 1).count();
     if letters >= 2 {
         for group in siblings.values() {
@@ -224,8 +224,8 @@ fn are_codes(names: &[&str], nested: bool) -> bool {
     (common >= 2 && two * 5 >= names.len() * 4) || (nested && names.len() >= 4 && capitals)
 }
 
-/// Whether the names are the first letters of the alphabet, in whatever order: documents somebody made
-/// up to try something. Nobody reads meaning into them, so a note is enough.
+/// Whether the names are the first letters of the alphabet, in any order: documents that people created as a test.
+/// Such names have no meaning, so a note is enough.
 fn are_placeholders(names: &[&Named<'_>]) -> bool {
     let letters: BTreeSet<&str> = names.iter().map(|n| n.name()).collect();
     let alphabet = ["a", "b", "c", "d", "e", "f", "g", "h"];

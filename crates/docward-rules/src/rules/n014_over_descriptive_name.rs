@@ -57,7 +57,7 @@ threshold!(
     Int(40),
     "characters",
     "DM-04.4, GC-24: our default",
-    "longest field name"
+    "maximum length of a field name"
 );
 threshold!(
     MAX_WORDS,
@@ -65,7 +65,7 @@ threshold!(
     Int(5),
     "words",
     "DM-04.4: our default",
-    "most words in a field name"
+    "maximum number of words in a field name"
 );
 
 fn check(collection: &Collection, cx: &mut Cx<'_>) {

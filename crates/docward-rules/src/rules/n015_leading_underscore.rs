@@ -56,13 +56,13 @@ threshold!(
     Words(FRAMEWORK),
     "names",
     "DM-04.5",
-    "names a framework writes; yours are added to the list"
+    "names that frameworks use; names in `docward.toml` are added to this list"
 );
 
 fn check(collection: &Collection, cx: &mut Cx<'_>) {
     let Some(profile) = &collection.profile else { return };
     let exempt = cx.words(&EXEMPT);
-    // `_total` beside `total` is one concept in two spellings, which N016 reports.
+    // `_total` and `total` are two spellings of one concept, which N016 reports.
     let owned = spelled_twice(profile);
     let all = named(profile);
     let found: Vec<_> = all

@@ -168,7 +168,7 @@ fn report(
     }) else {
         return;
     };
-    // All of them odd (`Create_Time` beside `CT`): none is worth keeping as it is.
+    // All spellings are odd (`Create_Time` and `CT`): none should be kept.
     let poor = rank(&keep.name) >= 2 || keep.name.starts_with('_');
     let target = if poor { in_style(&keep.name, style) } else { keep.name.clone() };
     let counts: Vec<_> =
@@ -215,7 +215,7 @@ fn report(
             text::list(&others, 4),
         )
     };
-    // Which of two values is the right one only people can tell, so those documents are listed.
+    // Only people can decide which of two values is right, so the statement lists those documents.
     if !disjoint || profile.documents < profile.total {
         let held: Vec<_> =
             others.iter().map(|o| format!("{{{}: {{$exists: true}}}}", quoted(o))).collect();
@@ -239,7 +239,7 @@ fn report(
         ),
         "a query for one spelling misses documents with the others and raises no error",
         todo,
-        // Of three spellings, a document may hold two that are to go.
+        // With three spellings, a document may hold two that must change.
         match group.overlap {
             Overlap::Exactly(n) if n == 0 || fields.len() == 2 => profile.seen_in(keep, all),
             _ => profile.seen(),
@@ -294,8 +294,8 @@ fn report(
     cx.report(draft);
 }
 
-/// The spelling a finding is known by. Whatever prevails today, it is the same one tomorrow: it depends on
-/// names alone.
+/// Returns the spelling that identifies the finding. It depends only on names, so it stays the same if another
+/// spelling becomes more frequent.
 fn first_of<'f>(fields: &[&'f Field]) -> &'f FieldPath {
     let rank = |name: &str| match style_of(name) {
         Style::Camel => 0,
@@ -377,7 +377,7 @@ x1 {"_id": "d$i", "CT": ISODate("2024-03-15T10:30:00Z")}"#;
             r#"{"_id": 1, "createTime": 1, "updateTime": 2}"#,
             // The same word in two objects is not two spellings.
             r#"{"_id": 1, "fileName": "a", "upload": {"filename": "b"}}"#,
-            // Initials that stand beside the long name are another field (N013 asks what it means).
+            // Initials in addition to the long name are another field (N013 asks for its meaning).
             r#"{"_id": 1, "contentType": "a", "CT": "b"}"#,
         ] {
             assert!(check("N016", body).is_empty(), "{body}");

@@ -70,7 +70,7 @@ threshold!(
     Text("t_"),
     "text",
     "DM-03.1",
-    "the house prefix, which is not part of the concept"
+    "required prefix, which is not part of the concept"
 );
 
 fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
@@ -111,7 +111,7 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
         }) else {
             continue;
         };
-        // The finding stands with a spelling that has to change, not with the one to keep.
+        // The finding is reported at a spelling that must change, not at the one to keep.
         let astray = members
             .iter()
             .find(|c| c.namespace.collection != main.namespace.collection)

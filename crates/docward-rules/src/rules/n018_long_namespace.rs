@@ -51,7 +51,7 @@ threshold!(
     Int(255),
     "bytes",
     "LM-10",
-    "longest namespace of servers since 4.4"
+    "maximum length of a namespace on servers from 4.4 on"
 );
 threshold!(
     SHARD_BYTES,
@@ -59,7 +59,7 @@ threshold!(
     Int(235),
     "bytes",
     "facts 5.1: namespace limit of sharded collections",
-    "longest namespace that can be sharded"
+    "maximum length of a namespace that can be sharded"
 );
 threshold!(
     OLD_MAX_BYTES,
@@ -67,7 +67,7 @@ threshold!(
     Int(120),
     "bytes",
     "LM-10",
-    "longest namespace of servers before 4.4"
+    "maximum length of a namespace on servers before 4.4"
 );
 
 fn check(collection: &Collection, cx: &mut Cx<'_>) {

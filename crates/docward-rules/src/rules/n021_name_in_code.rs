@@ -70,13 +70,13 @@ declare_rule! {
     check: Deployment(check),
 }
 
-/// The rules that judge a name by itself; of several that speak about one, the first of the loudest is told.
+/// Rules that check a single name. If several report the same name, only the most severe finding is kept.
 pub(super) const JUDGES: [&str; 6] = ["N009", "N004", "N003", "N007", "N002", "N006"];
 
 /// Those of them that ask for a prefix.
 const PREFIX_JUDGES: [&str; 2] = ["N002", "N006"];
 
-/// Of so many names one must have the prefix for it to be the project's style.
+/// A prefix is the project's style if at least one of this many names has it.
 const FOLLOWING: usize = 3;
 
 fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
@@ -97,7 +97,7 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
     let names = || first.keys().copied();
     let place = |(kind, name): &(NameKind, String)| first.get(&(*kind, name.as_str())).copied();
     let lacking = judged(names(), &PREFIX_JUDGES, cx.settings());
-    // Whoever has no prefix anywhere has not forgotten one. Names that are left in peace have none either.
+    // A project without any prefix did not forget it. Names that the settings exempt are not counted.
     let settings = cx.settings();
     let prefixes = [NameKind::Database, NameKind::Collection]
         .map(|kind| (kind, prefix(kind, settings).unwrap_or_default()));
@@ -154,7 +154,7 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
     }
 }
 
-/// What a finding of a judge says where the name is used: what a deployment holds under it is not known there.
+/// Rewords a finding of a naming rule for code, where the content of the deployment is unknown.
 pub(super) fn spoken(name: &str, finding: &Finding) -> (String, String) {
     let what = match finding.rule.as_ref() {
         "N002" => format!("database `{name}` does not begin with the configured prefix"),
@@ -189,7 +189,7 @@ fn word(kind: NameKind) -> &'static str {
     }
 }
 
-/// A project that names things in its own way is told once.
+/// Merges the findings of a project that follows another naming style into one.
 fn told_once(
     evidence: &Evidence,
     all: &[&CodeName],
@@ -215,7 +215,7 @@ fn told_once(
     });
 }
 
-/// Whether the deployment has it: then its name is judged there.
+/// Whether the deployment has the name: then the rules for data check it.
 fn is_known(evidence: &Evidence, name: &CodeName) -> bool {
     match name.kind {
         NameKind::Database => evidence.databases.contains(&name.name),
@@ -229,7 +229,7 @@ fn is_known(evidence: &Evidence, name: &CodeName) -> bool {
     }
 }
 
-/// What the rules about names say of names that are nowhere but in code.
+/// Returns the findings of the naming rules about names that occur only in code.
 pub(super) fn judged<'n>(
     names: impl Iterator<Item = (NameKind, &'n str)>,
     judges: &[&str],
@@ -248,7 +248,7 @@ pub(super) fn judged<'n>(
             }
         }
     }
-    // Which rules were selected is about findings under their own codes.
+    // The selected rules apply to findings under their own codes.
     let settings = Settings { select: Vec::new(), ..settings.clone() };
     let mut outcome = Outcome::default();
     for code in judges {
@@ -328,7 +328,7 @@ mod tests {
         assert_eq!(spaces.iter().filter(|f| f.severity == Severity::Warn).count(), 1, "{spaces:?}");
         let few = check("N021", &project(&["users", "fs.files", "DATABASECHANGELOG"]));
         assert_eq!(few.iter().map(|f| f.severity).collect::<Vec<_>>(), [Severity::Info], "{few:?}");
-        // What servers refuse is refused whatever the style is.
+        // Names that servers reject are reported in every style.
         let refused = check("N021", &project(&["users", "orders", "items", "system.x"]));
         assert_eq!(refused.iter().filter(|f| f.severity == Severity::Error).count(), 1);
     }

@@ -29,7 +29,7 @@ declare_rule! {
     /// and three of four, share a style (camelCase or snake_case), Docward reports the others, including mixed
     /// ones (`Create_Time`). Names that begin with `$` or contain `.` or spaces are always reported.
     ///
-    /// Abbreviations that say nothing are reported as well: those that Docward knows (`UN` for `userName`).
+    /// Abbreviations without a clear meaning are reported as well: those that Docward knows (`UN` for `userName`).
     ///
     /// With `--select pedantic`, Docward also reports mixed names without a dominant style, leading underscores
     /// and long names.
@@ -93,7 +93,7 @@ threshold!(
     Int(40),
     "characters",
     "DM-04.4, GC-24: our default",
-    "longest field name"
+    "maximum length of a field name"
 );
 
 const WHY: &str =
@@ -110,12 +110,12 @@ struct Name<'e> {
     code: &'e Code,
     field: &'e DeclaredField,
     name: &'e str,
-    /// The style of the names beside it.
+    /// The style of its sibling names.
     wanted: Option<Style>,
 }
 
 impl Name<'_> {
-    /// Whether the rest of the name is written like the names beside it, or is one word.
+    /// Whether the rest of the name has the style of its sibling names, or is one word.
     fn has_rest(&self, rest: &str) -> bool {
         let style = style_of(rest);
         rest != self.name
@@ -164,7 +164,7 @@ const EXCEPTIONS: &[Exception] = &[
 struct Fault<'e> {
     field: &'e DeclaredField,
     name: &'e str,
-    /// What is wrong with it, behind the name.
+    /// The fault, as text after the name.
     what: String,
     /// Whether the document proves it: its other names have a style, or no name may be written so.
     is_proven: bool,
@@ -218,7 +218,7 @@ fn prevailing(names: &BTreeSet<&str>) -> Option<Style> {
         .find(|style| of(*style) >= PREVAILING && of(*style) * 4 >= all * 3)
 }
 
-/// What is wrong with a name, and whether its document proves that.
+/// Returns the fault of a name, and whether its document proves it.
 fn fault(name: &str, wanted: Option<Style>, longest: u64) -> Option<(String, bool)> {
     let is_reserved = |c: char| c == '.' || c.is_whitespace() || c.is_control();
     if name.starts_with('$') || name.contains(is_reserved) {

@@ -65,7 +65,7 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
         let mut draft = Draft::new(
             Subject::Field(ns.clone(), path.clone()),
             format!(
-                "`{path}` is {}, but `_id` of `{to}`, to which it refers, is {}; {} of {} values match after conversion",
+                "`{path}` has type {}, but the `_id` of `{to}` to which it refers has type {}; {} of {} values match after conversion",
                 reference.from_type.name(),
                 reference.to_type.name(),
                 text::percent(reference.contained),

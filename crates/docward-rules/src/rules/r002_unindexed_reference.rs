@@ -72,7 +72,7 @@ threshold!(
     Int(1000),
     "documents",
     "our default",
-    "documents from which reading a whole collection hurts"
+    "minimum number of documents in the collection"
 );
 threshold!(
     MAX_SHARE,
@@ -80,7 +80,7 @@ threshold!(
     Float(0.50),
     "share of documents",
     "our default",
-    "share of the documents one value may find before an index is of no use"
+    "maximum share of documents with one value for an index to be useful"
 );
 
 fn check(collection: &Collection, cx: &mut Cx<'_>) {

@@ -59,7 +59,7 @@ threshold!(
     Int(50),
     "values",
     "our default",
-    "different values to look up before anything is said"
+    "minimum number of different values to look up"
 );
 threshold!(
     UNIQUE_SHARE,
@@ -67,7 +67,7 @@ threshold!(
     Float(0.50),
     "share of values",
     "our default",
-    "share that must exist for ObjectIds and UUIDs to be references at all"
+    "minimum share of existing targets for ObjectIds and UUIDs to count as references"
 );
 threshold!(
     OTHER_SHARE,
@@ -75,7 +75,7 @@ threshold!(
     Float(0.90),
     "share of values",
     "our default",
-    "the same for numbers and text, which match by chance more easily"
+    "the same for numbers and text, which are more likely to match by chance"
 );
 
 /// Above this share nothing is missing but by the error of the sketch.
@@ -109,8 +109,8 @@ fn draft(
     let (path, to) = (&reference.path, &reference.to);
     let checked = reference.checked_values;
     let missing = ((1.0 - reference.contained) * checked as f64).round().max(1.0) as u64;
-    // Of many different values a sample was looked up; where each document has one, they are documents drawn
-    // by chance.
+    // A sample of the different values was looked up. If each document has its own value, this is a random sample of
+    // documents.
     let seen = if reference.looked_up && !path.in_array() {
         Seen::some(checked, profile.total.max(checked), Unit::Documents, true).showing(missing)
     } else {
@@ -164,7 +164,7 @@ fn of_references(reference: &Reference) -> String {
     format!(", {} of its references", text::percent(1.0 - reference.references_contained))
 }
 
-/// Shares that differ by less are not told both.
+/// Two shares are both shown only if they differ by at least this much.
 const OTHERWISE: f64 = 0.05;
 
 #[cfg(test)]

@@ -66,7 +66,7 @@ threshold!(
     Int(50),
     "details per master",
     "ER-T.1",
-    "details per master (99th percentile) from which the rule reports nothing"
+    "number of details per master (99th percentile) at which the rule stops reporting"
 );
 threshold!(
     MAX_BYTES,
@@ -74,7 +74,7 @@ threshold!(
     Int(102_400),
     "bytes",
     "DM-05.1",
-    "size of a master with its details (99th percentile) up to which embedding is proposed"
+    "maximum size of a master with its details (99th percentile) for embedding"
 );
 threshold!(
     MIN_PARENTS,
@@ -82,7 +82,7 @@ threshold!(
     Int(20),
     "masters",
     "our default",
-    "masters with details to count before anything is said"
+    "minimum number of masters with details"
 );
 
 /// Last words of a detail collection's name.
@@ -148,9 +148,9 @@ pub(super) fn judge<'a>(
         && relation.children.2 < MANY
         && relation.projected() <= limits.max_bytes
         && relation.child.kind == CollectionKind::Plain
-        // What a workload shows to be read or changed on its own: `R013` gives the figures.
+        // `R013` reports collections that the workload reads or changes separately.
         && !relation.access.has_its_own_life()
-        // Logs and queues are written apart from what they are about, whatever their names share.
+        // Logs and queues are stored separately on purpose, even if the names are similar.
         && !meaning::is_auxiliary_name(&reference.from.collection);
     fits.then_some((relation, strong))
 }
@@ -194,7 +194,7 @@ fn draft(relation: &Relation<'_>, strong: bool) -> Draft {
     let draft = Draft::new(
         Subject::Collection(child.clone()),
         format!(
-            "`{}` holds the details of `{}`: {p50} details per document at the median, {p99} at p99, {}, {} each",
+            "`{}` holds the details of `{}`; details per document: {p50} at the median, {p99} at p99, {}; {} each",
             child.collection,
             parent.collection,
             relation.maximum(),

@@ -56,14 +56,14 @@ threshold!(
     Float(0.50),
     "share of elements",
     "our default",
-    "share of the elements that must carry a name and a price"
+    "minimum share of elements with a name and a price"
 );
 
 /// Arrays of things that were bought.
 const ITEMS: &[&str] =
     &["item", "line", "product", "good", "detail", "purchase", "article", "position"];
-/// What makes a document a business transaction, whose lines are copies. The menu of a restaurant and
-/// the options of a product are none.
+/// Words for business transactions, whose lines are copies. The menu of a restaurant and the options of a product are
+/// not transactions.
 const TRANSACTIONS: &[&str] = &[
     "order",
     "cart",

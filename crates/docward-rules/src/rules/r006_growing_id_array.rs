@@ -72,7 +72,7 @@ threshold!(
     Int(1000),
     "ids",
     "ER-T.5, DM-08.1, GC-07",
-    "length from which an array of ids is reported whether or not it grows"
+    "minimum length of an array of ids that is reported even if it does not grow"
 );
 
 fn check(collection: &Collection, cx: &mut Cx<'_>) {
@@ -107,7 +107,7 @@ fn report(
     let seen_full = observed.as_ref().and_then(|seen| {
         forecast::first_reach(seen, room as f64, arrays::ONE_MORE, limits.horizon_days)
     });
-    // Where the two dates tell no day, ages may, and days count from the newest document then.
+    // If the two dates give no forecast, ages may. Days then count from the newest document.
     let aged = growth.filter(|_| seen_full.is_none());
     let full = seen_full.or_else(|| {
         let g = aged?;
@@ -127,7 +127,7 @@ fn report(
     } else if let Some(g) = growth {
         what.push_str(&format!("; older documents have more (correlation {:.2})", g.correlation));
     }
-    what.push_str(&format!("; a document has room for about {}", text::count(room)));
+    what.push_str(&format!("; a document has room for about {} ids", text::count(room)));
     if let Some(when) = &full {
         let pace = forecast::pace(when.per_day);
         what.push_str(&format!(", reached on {} by {pace} a day", when.date));

@@ -69,7 +69,7 @@ threshold!(
     Int(20),
     "pairs",
     "our default",
-    "pairs of copy and source to compare before anything is said"
+    "minimum number of pairs of copy and source that must be compared"
 );
 threshold!(
     SNAPSHOTS,
@@ -77,7 +77,7 @@ threshold!(
     Words(&[]),
     "paths",
     "DP-4",
-    "copies that are snapshots and are not asked about; best set for one collection under `[[namespaces]]`"
+    "copies that are snapshots and are not reported; set it per collection under `[[namespaces]]`"
 );
 threshold!(
     MAX_FIELDS,
@@ -85,7 +85,7 @@ threshold!(
     Int(3),
     "fields",
     "PT-extref.1",
-    "copied fields up to which a reference counts as lightly extended"
+    "maximum number of copied fields of a lightly extended reference"
 );
 
 fn check(collection: &Collection, cx: &mut Cx<'_>) {
@@ -159,7 +159,7 @@ fn asks(ns: &Namespace, copies: &[&CopiedField], most: u64, seen: docward_model:
         0 => String::new(),
         n => format!(" and {n} more"),
     };
-    // Copies beside one reference count together.
+    // Copies next to one reference count together.
     let mut references: Vec<(&FieldPath, u64)> = Vec::new();
     for copy in copies {
         match references.iter_mut().find(|(path, _)| *path == &copy.reference) {

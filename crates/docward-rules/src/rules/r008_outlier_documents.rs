@@ -58,7 +58,7 @@ threshold!(
     Int(1000),
     "elements",
     "PT-outlier.1, GC-04",
-    "elements kept inline and on each page"
+    "number of elements in the parent and on each page"
 );
 
 fn check(collection: &Collection, cx: &mut Cx<'_>) {

@@ -54,7 +54,7 @@ threshold!(
     Int(3),
     "families",
     "our default",
-    "families of documents from which a discriminator is missed"
+    "minimum number of document families for which a missing discriminator is reported"
 );
 threshold!(
     SHARE,
@@ -62,7 +62,7 @@ threshold!(
     Float(0.05),
     "share of documents",
     "our default",
-    "share of the documents that makes a family"
+    "smallest share of the documents that counts as a family"
 );
 threshold!(
     OVERLAP,
@@ -70,7 +70,7 @@ threshold!(
     Float(0.50),
     "share of fields",
     "our default",
-    "share of common fields from which two shapes are of one family"
+    "minimum share of common fields for two shapes to belong to one family"
 );
 threshold!(
     MIN_DOCUMENTS,
@@ -78,7 +78,7 @@ threshold!(
     Int(100),
     "documents",
     "our default",
-    "documents a collection must have before its shapes say anything"
+    "minimum number of documents in a collection"
 );
 
 fn check(collection: &Collection, cx: &mut Cx<'_>) {
@@ -96,8 +96,7 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
         .into_iter()
         .filter(|f| f.documents >= least)
         .collect();
-    // Families that share nothing at all are strangers in one collection, which a discriminator
-    // would help as well.
+    // Families without common fields are unrelated. A discriminator would help there as well.
     if (families.len() as u64) < cx.count(&FAMILIES) {
         return;
     }
@@ -168,10 +167,10 @@ fn draft(collection: &Collection, profile: &Profile, families: &[Family]) -> Dra
     let draft = Draft::new(
         Subject::Collection(ns.clone()),
         format!(
-            "{} kinds of documents with different fields, and no field shows the kind",
+            "the collection has {} kinds of documents, and no field shows the kind",
             families.len()
         ),
-        "readers must guess the kind from the fields that exist, and no index or validator can use it",
+        "programs must guess the kind from the fields that are present, and no index or validator can use the kind",
         format!(
             "add a required field such as `type` with {} values, and a `oneOf` branch for each value to the validator{}",
             families.len(),

@@ -71,7 +71,7 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
         let both = arrays::both_ways(evidence, &collection.namespace, profile, array);
         let Some((here, there)) = both else { continue };
         let narrow = length_there(evidence, there);
-        // The wider side speaks, once.
+        // Report only the side with the longer arrays.
         if length(array) >= narrow {
             let both = narrow >= limits.wide;
             cx.report(draft(collection, profile, array, here, there, narrow, both));

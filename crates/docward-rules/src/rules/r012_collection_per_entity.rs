@@ -79,7 +79,7 @@ threshold!(
     Int(10),
     "collections",
     "our default",
-    "fewest collections of one stem with a number that are reported"
+    "minimum number of collections with the same stem and a number"
 );
 threshold!(
     MIN_PERIODS,
@@ -87,7 +87,7 @@ threshold!(
     Int(24),
     "collections",
     "our default",
-    "fewest collections of one stem with a time suffix that are reported"
+    "minimum number of collections with the same stem and a time suffix"
 );
 threshold!(
     SAME_SHAPE,
@@ -95,7 +95,7 @@ threshold!(
     Float(0.8),
     "share of collections",
     "our default",
-    "share of the family whose documents must look alike, where documents were read"
+    "minimum share of the collections with documents of the same shape, if documents were read"
 );
 
 threshold!(
@@ -104,7 +104,7 @@ threshold!(
     Int(5000),
     "collections",
     "DM-12.1: the limit of a whole instance",
-    "collections of one stem with a number above which it is an error"
+    "maximum number of collections with the same stem and a number without an error"
 );
 
 fn check(evidence: &Evidence, cx: &mut Cx<'_>) {

@@ -105,7 +105,7 @@ threshold!(
     Int(50),
     "children per parent",
     "LM-7",
-    "children per parent (99th percentile) below which they are few"
+    "number of children per parent (99th percentile) below which they count as few"
 );
 threshold!(
     MANY,
@@ -113,7 +113,7 @@ threshold!(
     Int(1000),
     "children per parent",
     "LM-7",
-    "children per parent (99th percentile) from which they are never embedded whole"
+    "number of children per parent (99th percentile) at which Docward no longer embeds all of them"
 );
 threshold!(
     SMALL_BYTES,
@@ -121,7 +121,7 @@ threshold!(
     Int(102_400),
     "bytes",
     "DM-05.1",
-    "bytes of all children of a parent (99th percentile) up to which they are small"
+    "maximum size of all children of a parent (99th percentile) to count as small"
 );
 threshold!(
     SAFE_BYTES,
@@ -129,7 +129,7 @@ threshold!(
     Int(1_677_721),
     "bytes",
     "CK-14",
-    "projected bytes of a parent with its children above which embedding is vetoed"
+    "maximum projected size of a parent with its children for embedding"
 );
 
 fn check(collection: &Collection, cx: &mut Cx<'_>) {
@@ -158,7 +158,7 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
         if r004::judge(evidence, reference, &r004::Limits::of(cx.settings(), ns)).is_some() {
             continue;
         }
-        // Logs, sessions and the like are kept apart whatever their number.
+        // Logs, sessions and similar data are stored separately, regardless of their number.
         if let Some(relation) = Relation::of(evidence, reference)
             && relation.child.kind == CollectionKind::Plain
             && !meaning::is_auxiliary_name(&relation.child.namespace.collection)
@@ -188,12 +188,12 @@ fn has_preview(relation: &Relation<'_>) -> bool {
     })
 }
 
-/// What data cannot answer: read together, written together, the child asked for alone, both changed
-/// at once.
+/// Questions that data cannot answer: whether both are read together or written together, whether the child is read
+/// alone, and whether both change in one step.
 const QUESTIONS: &[&str] = &["ER-M.1", "ER-M.2", "ER-M.7", "ER-T.4"];
 
 fn draft(collection: &Collection, relation: &Relation<'_>, ruling: &Ruling) -> Draft {
-    // What only a workload answers is listed apart; the branches of the tree say what it would decide.
+    // Rows that only a workload can answer are listed separately. The branches of the tree say what it would decide.
     let rows: Vec<_> = ruling
         .rows
         .iter()
@@ -239,7 +239,7 @@ fn draft(collection: &Collection, relation: &Relation<'_>, ruling: &Ruling) -> D
             }
         }
     };
-    // What decides may be one row that goes before a count of the votes.
+    // A single row before the count of the votes may decide.
     let reason = ruling.how.trim_start_matches("vetoed: ");
     let reason = match ruling.decided_by {
         ["ER-X.1" | "DM-07.1", ..] | [] => reason.to_owned(),
@@ -278,7 +278,7 @@ fn draft(collection: &Collection, relation: &Relation<'_>, ruling: &Ruling) -> D
     let draft = Draft::new(
         Subject::Field(ns.clone(), path.clone()),
         format!(
-            "`{path}` refers to {} ({kind}): {} of `{}` for each `{}` at the median, {} at p99, {}, {} each",
+            "`{path}` refers to {} ({kind}); documents in `{}` per document in `{}`: {} at the median, {} at p99, {}; {} each",
             relation.reference.target(),
             text::count(p50),
             child.collection,
@@ -288,7 +288,7 @@ fn draft(collection: &Collection, relation: &Relation<'_>, ruling: &Ruling) -> D
             text::bytes(relation.child_bytes)
         ),
         if answered.is_empty() {
-            "the choice to embed or to reference is expensive to change later, and data answers only a part of it"
+            "the choice between embedding and referencing is expensive to change later, and stored data answers only part of it"
         } else {
             "the choice to embed or to reference is expensive to change later; it depends on which data is read and written together"
         },
@@ -324,7 +324,7 @@ fn draft(collection: &Collection, relation: &Relation<'_>, ruling: &Ruling) -> D
     draft.data("answered", answered).data("measured", figures(&relation.access))
 }
 
-/// What the workload answered, in words.
+/// Describes what the workload answered.
 fn measured(relation: &Relation<'_>) -> String {
     let Access { reads, updates, writes, .. } = relation.access;
     let access = &relation.access;
@@ -432,7 +432,7 @@ mod tests {
             assert!(advice.contains(" or in `t_"), "{advice}");
             assert!(advice.contains("only one can contain it"), "{advice}");
         }
-        // DM-07.5: little beside the two references: a link of many to many.
+        // DM-07.5: a document with two references and little else is a many-to-many link.
         for advice in reviews(", \"weight\": 3") {
             assert!(advice.contains("the reference"), "{advice}");
         }
@@ -566,7 +566,7 @@ mod tests {
         assert!(todo(200).contains("ER-T.2 open"), "{}", todo(200));
     }
 
-    /// What clients did with the pictures of posts; each operation half a minute after the one before.
+    /// Operations of clients on the pictures of posts, each half a minute after the previous one.
     fn with(children: u32, operations: &[(usize, &str, &str)]) -> docward_model::Finding {
         let mut body = body(children).replace("t_comment", "t_picture");
         let commands = operations
@@ -632,7 +632,7 @@ mod tests {
             "{}",
             found.todo
         );
-        // Which rows a workload answered is told, and what it measured.
+        // The data shows which rows a workload answered, and what it measured.
         let data = |key: &str| format!("{:?}", found.data.get(key));
         assert!(data("answered").contains("ER-M.2") && !data("open").contains("ER-M.2"));
         assert!(data("open").contains("ER-M.7") && !data("answered").contains("ER-M.7"));

@@ -58,9 +58,9 @@ declare_rule! {
 struct Pattern {
     clause: &'static [&'static str],
     name: &'static str,
-    /// What was seen.
+    /// What was recognised.
     seen: String,
-    /// What keeps it whole.
+    /// How to keep the pattern intact.
     keep: String,
 }
 
@@ -179,7 +179,7 @@ fn outlier(collection: &Collection, profile: &Profile, cx: &Cx<'_>) -> Option<Pa
         clause,
         name: "outlier pages",
         seen: format!(
-            "`{}` numbers pages of at most {}",
+            "`{}` is the page number; a page has at most {}",
             page.path,
             text::plural(longest, "element")
         ),
@@ -217,17 +217,17 @@ fn lists(collection: &Collection, profile: &Profile, cx: &Cx<'_>) -> Vec<Pattern
                 },
             });
         } else if let Some(cap) = patterns::capped_at(&array.lengths)
-            // Short lists end at round numbers by chance; of long ones D009 speaks.
+            // Short lists end at round numbers by chance. D009 reports long ones.
             && cap >= 10
             && array.lengths.max < limit
             && !patterns::is_new_length(field, cap)
-            // What is added without a cut ends there by chance: W007 and D020 tell.
+            // Arrays without a cap in the code end there by chance. W007 and D020 report them.
             && !patterns::is_appended_without_cap(cx.evidence(), &collection.namespace, field)
         {
             found.push(Pattern {
                 clause: &["PT-slice.1"],
                 name: "capped array",
-                seen: format!("`{}` ends at {}", field.path, text::count(cap)),
+                seen: format!("`{}` never has more than {} elements", field.path, text::count(cap)),
                 keep: match patterns::validator_cap(collection, &field.path, array.lengths.max) {
                     Some(_) => format!("the validator limits `{}`", field.path.dotted()),
                     None => format!(
@@ -281,7 +281,7 @@ fn extended_reference(collection: &Collection, cx: &Cx<'_>) -> Option<Pattern> {
     })
 }
 
-/// Documents needed before kinds of them are told apart.
+/// Minimum number of documents to distinguish kinds of documents.
 const MIN_POLYMORPHIC: u64 = 30;
 
 fn polymorphic(profile: &Profile) -> Option<Pattern> {
@@ -360,7 +360,10 @@ mod tests {
     #[test]
     fn pt_slice_1_lengths_that_pile_up() {
         let logins = "x10 {\"_id\": $i, \"logins\": $array($i, {\"ip\": \"a\"})}\nx40 {\"_id\": $i, \"logins\": $array(100, {\"ip\": \"a\"})}";
-        assert!(what("db_shop.t_user", logins).contains("capped array (`logins` ends at 100)"));
+        assert!(
+            what("db_shop.t_user", logins)
+                .contains("capped array (`logins` never has more than 100 elements)")
+        );
     }
 
     #[test]

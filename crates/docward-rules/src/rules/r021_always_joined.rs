@@ -57,7 +57,7 @@ threshold!(
     Int(2),
     "pipelines",
     "our default",
-    "pipelines from which a join counts as the rule"
+    "minimum number of pipelines with the join"
 );
 threshold!(
     MIN_SHARE,
@@ -65,7 +65,7 @@ threshold!(
     Float(0.95),
     "share",
     "AP-S2.3",
-    "share of a collection's pipelines that join the other one"
+    "minimum share of a collection's pipelines that join the other collection"
 );
 
 fn check(evidence: &Evidence, cx: &mut Cx<'_>) {

@@ -170,7 +170,7 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
         Draft::new(
             subject,
             format!("`{}` {}", collection.namespace.collection, said.join(", and ")),
-            "the design covers only declared fields: others have no size, index or place in it",
+            "the design covers only declared fields: it plans no size, index or location for others",
             match (paths.is_empty(), missing.is_empty(), odd.is_empty(), null.is_empty()) {
                 _ if beside.len() == faults => {
                     "declare the values in the model, or stop writing them"
@@ -220,14 +220,15 @@ struct Compared<'p> {
     beside: Vec<(String, f64)>,
 }
 
-/// Drivers choose among the types of binary numbers by value; a decimal is meant.
+/// Drivers choose the type of binary numbers by value, so these types count as the same. A decimal is a deliberate
+/// choice.
 fn is_same(found: BsonType, declared: BsonType) -> bool {
     let binary = |kind| matches!(kind, BsonType::Int | BsonType::Long | BsonType::Double);
     found == declared || binary(found) && binary(declared)
 }
 
 impl Compared<'_> {
-    /// Values beside those of an enumeration; which ones is nobody's business here.
+    /// Collects values outside of an enumeration. The finding does not show the values.
     fn values(&mut self, field: &Field, planned: &Planned, path: &str) {
         if planned.values.is_empty() {
             return;
@@ -268,7 +269,7 @@ impl Compared<'_> {
             let mut arrived = self.arrived.iter().copied().filter(|_| on_top);
             let expected = planned.iter().find(|planned| planned.name == field.name);
             match expected.or_else(|| arrived.find(|planned| planned.name == field.name)) {
-                // What an `_id` is made of nobody declares.
+                // Models do not declare the parts of an `_id`.
                 Some(_) if path == "_id" => {}
                 Some(_) if expected.is_some() && on_top && self.held.contains(&field.name) => {}
                 Some(planned) => {
@@ -286,7 +287,7 @@ impl Compared<'_> {
         }
         // Exports may leave out `_id`; the server never does.
         for planned in planned.iter().filter(|planned| planned.required && planned.name != "_id") {
-            // What holds ids of children goes when they have moved into their parents.
+            // A list of child ids disappears when the children have moved into their parents.
             if above.is_empty() && self.held.contains(&planned.name) {
                 continue;
             }

@@ -82,7 +82,7 @@ threshold!(
     Float(1.5),
     "times the declared 99th percentile",
     "our default",
-    "children at the 99th percentile, against the declared ones, above which the model is out of date"
+    "maximum ratio of the measured to the declared number of children (99th percentile)"
 );
 
 fn check(collection: &Collection, cx: &mut Cx<'_>) {
@@ -111,7 +111,7 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
         let arrived = arrived.and_then(|moved| lengths(collection, cx, &declared, moved));
         let Some(seen) = stored.or(arrived) else { continue };
         let over = seen.p99() as f64 > spread.p99 as f64 * factor;
-        // What a statement cuts off is cut off by design.
+        // Elements that a statement removes are missing by design.
         let capped = relationship.keep_newest.is_some_and(|newest| seen.max <= newest);
         if (over || seen.max > spread.max) && !capped {
             let wanted = declared.decision(&decision.relationship).unwrap_or(decision);

@@ -60,7 +60,7 @@ threshold!(
     Float(1.5),
     "times the predicted 99th percentile",
     "our default",
-    "bytes at the 99th percentile, against those predicted, above which the model is out of date"
+    "maximum ratio of the measured to the predicted size (99th percentile)"
 );
 
 fn check(collection: &Collection, cx: &mut Cx<'_>) {

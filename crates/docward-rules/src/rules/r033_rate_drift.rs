@@ -68,7 +68,7 @@ threshold!(
     Float(3.0),
     "times the declared rate",
     "our default",
-    "operations a second, against the declared ones, above which the model is out of date"
+    "maximum ratio of the recorded to the declared rate"
 );
 threshold!(
     MIN_OPERATIONS,
@@ -76,7 +76,7 @@ threshold!(
     Int(100),
     "operations",
     "our default",
-    "operations on a collection that must have been seen before anything is said"
+    "minimum number of recorded operations on a collection"
 );
 
 fn check(collection: &Collection, cx: &mut Cx<'_>) {
@@ -116,7 +116,7 @@ fn operations(workload: &Workload, collection: &Collection, writes: bool) -> u64
 /// Declared reads or writes a second that reach the collection of an entity. Reads that fetch it along
 /// another one count: with a reference they are reads of their own.
 fn rates(declared: &Declared, entity: &str, writes: bool) -> f64 {
-    // What lives inside its documents is read and written with them.
+    // Embedded children are read and written with their documents.
     let inside: Vec<&str> = declared
         .design
         .decisions

@@ -81,7 +81,7 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
         return;
     }
     let is_stored = |name: &str| stored.iter().any(|c| c.namespace.collection == name);
-    // What may be part of another's documents, once that is decided, is not missed.
+    // An entity that may become part of other documents is not reported as missing.
     let open = |entity: &str| {
         let mut decisions = declared.design.decisions.iter();
         decisions.any(|decision| decision.child == entity && decision.choice.is_none())
@@ -94,19 +94,19 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
         always.map(|plan| plan.name.as_str()).filter(|name| !is_stored(name)).collect();
     let known = |name: &str| plans.iter().any(|plan| plan.name == name);
     let none = !plans.iter().any(|plan| is_stored(&plan.name));
-    // Databases without anything of the model are somebody else's.
+    // Databases without collections of the model belong to other applications.
     let of_model = |database: &str| {
         stored.iter().any(|c| c.namespace.database == database && known(&c.namespace.collection))
     };
     let other: Vec<&str> = stored
         .iter()
         .filter(|c| none || of_model(&c.namespace.database))
-        // Of a time series in a dump there are buckets of the server, which nobody declares.
+        // A dump contains the server's bucket collection of a time series; models do not declare it.
         .filter(|c| c.kind != CollectionKind::TimeSeries || c.profile.is_some())
         .map(|c| c.namespace.collection.as_str())
         .filter(|name| !known(name))
         .collect();
-    // What is open has a place of its own in the model already.
+    // An open relationship already has an entry in the model.
     let is_embedded = |name: &&String| declared.decision(name).is_some_and(|d| d.choice.is_some());
     let refers: Vec<&String> = declared.refers.keys().filter(is_embedded).collect();
     let embeds: Vec<&String> = declared.embeds.keys().collect();
@@ -244,7 +244,7 @@ mod tests {
             said(model, "{\"sku\": \"1\"}"),
             [(Severity::Info, "1 collection not in the model: `lines`".to_owned())]
         );
-        // What is stored is compared: fields, and their types.
+        // Stored fields and their types are compared.
         let other = "{\"sku\": 1, \"orderId\": ObjectId(\"$oid\"), \"more\": 2}";
         for model in [model, &open] {
             let found = check("R030", &format!("{model}{orders}@ db_shop.lines\nx30 {other}"));
@@ -358,7 +358,7 @@ mod tests {
         let half = format!("x15 {{\"no\": \"A\"}}\n{}", odd.replace("x30", "x15"));
         assert_eq!(said("R031", &half, beside).len(), 1);
         assert_eq!(said("R030", &half, beside).len(), 1);
-        // What is called alike and has nothing of the child is a field that nobody declared.
+        // A field with the same name and no fields of the child is an undeclared field.
         let other = inside("$array(3, {\"colour\": \"B\"})");
         assert_eq!(said("R034", &other, ""), ["1 collection of the model missing: `lines`"]);
         assert_eq!(said("R030", &other, "").len(), 1);

@@ -1,4 +1,4 @@
-//! SE-1, SC-3: anybody who reaches the server may do anything.
+//! SE-1, SC-3: anyone who can reach the server has full access.
 
 use docward_model::{
     Draft, Evidence, Need, Safety, Seen, Server, Severity, Step, Subject, Topology, Unit,
@@ -112,7 +112,7 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
     );
 }
 
-/// Whether a server with access control has no user yet, so that whoever is on its machine may create one.
+/// Whether a server with access control has no user, so that anyone on its machine can create one.
 fn has_localhost_exception(server: &Server) -> bool {
     let asks_for_login = server.start.as_ref().is_none_or(|start| start.authorization);
     let bypass =

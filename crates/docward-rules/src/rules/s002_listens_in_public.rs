@@ -108,7 +108,7 @@ fn listening(evidence: &Evidence, cx: &mut Cx<'_>) {
     );
 }
 
-/// Addresses in connection strings. Those that the network's files already speak of are judged there.
+/// Checks addresses in connection strings. The rules about networks report those in the network's files.
 fn connecting(evidence: &Evidence, cx: &mut Cx<'_>) {
     let network = evidence.network.as_ref();
     let declared = |host: &str| {

@@ -69,7 +69,7 @@ threshold!(
     Words(accounts::ADMINISTRATORS),
     "words of names",
     "no list in source",
-    "accounts whose names have one of these words are meant for administration"
+    "accounts whose names contain one of these words are meant for administration"
 );
 
 fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
@@ -84,7 +84,7 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
         }
         let works_on = accounts::business_database(evidence, user);
         let administers = accounts::administers(cx.settings(), user);
-        // An administrator's account that a client uses is told by S010.
+        // S010 reports an administrator's account that a client uses.
         if works_on.is_none() && (administers || accounts::is_used_by_client(evidence, user)) {
             continue;
         }
@@ -128,7 +128,8 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
     }
 }
 
-/// What to know of roles that people made before one is taken: who else has it, and what goes with it.
+/// Returns hints about custom roles before they are revoked: which other accounts have them, and which privileges are
+/// lost.
 fn about_held(user: &User, users: &[User], powers: &Powers<'_>) -> String {
     let about = powers.held.iter().map(|(role, _)| {
         let others: Vec<&str> = users
@@ -166,7 +167,7 @@ fn fewer_roles(user: &User, Powers { own, held }: &Powers<'_>) -> Vec<Step> {
     for (db, role) in own.iter().copied().chain(inherited) {
         let instead = match role.as_str() {
             "dbOwner" => "readWrite",
-            // What the role has through roles that people made is among what it holds.
+            // Privileges from custom roles inside the role are part of its own.
             role if accounts::is_built_in(role) && !accounts::is_powerful(role) => role,
             _ => continue,
         };
@@ -292,7 +293,7 @@ mod tests {
         }
         let reads = r#""db": "", "actions": ["find"]"#;
         assert!(found("order", r#"{"db": "admin", "role": "backup"}"#, reads).is_empty());
-        // The role that Docward tells people to make for it reads everywhere.
+        // The custom role that Docward recommends for its own account can read everything.
         let auditing = |actions: &str| {
             let body = format!(
                 r#"server {{"users": [{{"user": "order", "roles": [{{"db": "db_order", "role": "read"}}, {{"db": "admin", "role": "docwardAudit"}}]}}], "roles": [{{"db": "admin", "role": "docwardAudit", "privileges": [{{"db": "", "actions": [{actions}]}}]}}]}}"#
@@ -300,7 +301,7 @@ mod tests {
             check("S004", &body).len()
         };
         assert_eq!((auditing(r#""find""#), auditing(r#""grantRole""#)), (0, 1));
-        // Without the privileges, what is known of writing tells.
+        // Without privileges, Docward uses what is known about writes.
         let writes = r#"server {"users": [{"user": "order", "roles": [{"db": "db_order", "role": "readWrite"}, {"db": "admin", "role": "own"}]}], "roles": [{"db": "admin", "role": "own", "writes": [{"db": "", "collection": ""}]}]}"#;
         assert_eq!(check("S004", writes)[0].severity, Severity::Error);
     }

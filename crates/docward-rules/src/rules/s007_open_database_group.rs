@@ -243,7 +243,7 @@ mod tests {
             let what = told(&[wide.clone(), group("prod/mongo", layer, inherited, own)]);
             assert_eq!(what.len(), 1, "{layer}: {what:?}");
         }
-        // Groups that have a rule of their own each are told each.
+        // Report each group that has its own rule.
         assert_eq!(told(&[wide, group("other", "", "", "")]).len(), 2);
     }
 }

@@ -65,7 +65,7 @@ threshold!(
     Int(12),
     "characters",
     "SE-6, GC-12: 12 in two of three places; set 13 for the third (longer than 12)",
-    "passwords have at least as many"
+    "minimum password length"
 );
 
 fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
@@ -83,14 +83,14 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
     for uri in &uris {
         let faults = faults(&uri.password, least);
         let account = uri.user.as_deref().unwrap_or_default();
-        // One account of one deployment is told once, however often it was named.
+        // Report each account of a deployment once, even if several strings use it.
         let key = format!("{account}@{}/{}", uri.label(), uri.auth_source);
         if faults.is_empty() || told.contains(&key) {
             continue;
         }
         let draft = Draft::new(
             Subject::Deployment,
-            format!("the password of `{account}` for {} {}", uri.label(), faults.join(" and ")),
+            format!("the password of `{account}` for {} {}", uri.label(), faults.join(", ")),
             "attackers try lists of common passwords on every server that they can reach",
             format!(
                 "generate a password with at least {least} characters of all four kinds, and store it in the environment or a secret store"
@@ -119,11 +119,11 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
     }
 }
 
-/// Whether S020 tells the same line: one place is one finding, with the weight that S020 gives to it.
+/// Whether S020 reports the same line. Each place has one finding, with the severity of S020.
 fn is_told_as_secret(evidence: &Evidence, uri: &ClientUri) -> bool {
     let site = uri.site.as_ref().map(|site| &site.location);
     let places = [uri.places.password.as_ref(), uri.places.start.as_ref(), site];
-    // A constant that another file declares is told where it is declared.
+    // S020 reports a constant in the file that declares it, which can be another file.
     let account = uri.user.as_deref().filter(|user| !user.is_empty());
     let label = uri.label();
     let host = label.split_once("://").map_or(label.as_str(), |(_, host)| host);
@@ -141,7 +141,7 @@ fn is_told_as_secret(evidence: &Evidence, uri: &ClientUri) -> bool {
     })
 }
 
-/// What is wrong with a password, as the rest of a sentence.
+/// Returns the faults of a password, as text after "the password".
 fn faults(password: &Password, least: u64) -> Vec<String> {
     let strength = match password {
         Password::Empty => return vec!["is empty".to_owned()],
@@ -154,7 +154,7 @@ fn faults(password: &Password, least: u64) -> Vec<String> {
     }
     let missing = strength.missing();
     if !missing.is_empty() {
-        faults.push(format!("has no {}", missing.join(", no ")));
+        faults.push(format!("has no {}", missing.join(" and no ")));
     }
     if strength.is_weak_word() {
         faults.push("consists of words that attackers guess first".to_owned());

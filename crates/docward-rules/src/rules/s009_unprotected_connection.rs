@@ -185,7 +185,8 @@ fn fault(uri: &ClientUri) -> Option<(String, Level, &'static str)> {
     if uri.unchecked.is_empty() {
         return None;
     }
-    // What stays on the machine nobody can listen to. A tunnel ends here too, whose name never fits.
+    // Traffic inside the machine cannot be intercepted. This includes tunnels, whose host name never matches the
+    // certificate.
     let reaches: Vec<Reach> = uri.hosts.iter().map(|host| reach(host)).collect();
     let is_private = |r: &Reach| matches!(r, Reach::Loopback | Reach::Private);
     let level = if reaches.iter().all(|r| *r == Reach::Loopback) {

@@ -77,7 +77,7 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
     }
     for account in accounts_of(&clients) {
         administrators(&account, evidence, clients.len() as u64, cx);
-        // One string stands in many files of a project: only strings of their own are clients of their own.
+        // One string occurs in many files of a project. Only separate strings are separate clients.
         if account.uris.iter().all(|uri| uri.site.is_none()) {
             several_clients(&account, clients.len() as u64, cx);
         }
@@ -102,13 +102,13 @@ struct Account<'a> {
     name: &'a str,
     /// The database it is kept in.
     database: &'a str,
-    /// Where it is, as far as connection strings tell: two deployments may have accounts of one name.
+    /// The deployment, as far as connection strings show it: two deployments may have accounts of one name.
     hosts: BTreeSet<String>,
     uris: Vec<&'a ClientUri>,
 }
 
 impl Account<'_> {
-    /// Tells findings about accounts of one name apart.
+    /// Returns a key that distinguishes findings about accounts of one name.
     fn key(&self, kind: &str) -> String {
         let host = self.hosts.first().map_or("", String::as_str);
         format!("{}@{} {host}.{kind}", self.name, self.database)

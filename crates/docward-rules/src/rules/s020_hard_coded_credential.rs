@@ -17,22 +17,22 @@ declare_rule! {
     /// that are joined from parts or escaped. They also stand in options of clients, in credentials and in settings
     /// about MongoDB. The password is never printed.
     ///
-    /// One account at one host is one finding, at its gravest place. A password that counts only while a variable is not
-    /// set (`os.getenv(name, "…")`) is a warning instead of an error. What is filled in later is no password
-    /// (`<password>`, `${PASSWORD}`, `*****`).
+    /// Docward reports each account and host once, at the place with the highest severity. A password that is used
+    /// only if a variable is not set (`os.getenv(name, "…")`) is a warning instead of an error. A placeholder that is
+    /// filled in later does not count (`<password>`, `${PASSWORD}`, `*****`).
     ///
     /// ## Exceptions
     /// Only with `--select pedantic`, because no server in use has them as a rule:
-    /// - words that stand for a password (`password`, `changeme`), unless they are for a cluster of Atlas
-    /// - hosts that only documentation has (`db.example.com`, `cluster0.mongodb.net`)
+    /// - placeholder passwords (`password`, `changeme`), unless the host is an Atlas cluster
+    /// - host names that are used only in documentation (`db.example.com`, `cluster0.mongodb.net`)
     /// - comments
     /// - example files (`.env.example`), unless the password is random and for a cluster of Atlas
-    /// - messages, prompts and lessons that show a connection string among other words
-    /// - servers on this machine or in a container beside the program
+    /// - messages, prompts and tutorials that quote a connection string in prose
+    /// - servers on this machine or in a container of the same application
     ///
     /// ## Why it matters
-    /// Whoever can read the code can read the data: every copy of the repository, every build log, every
-    /// former colleague. A password in the history of a repository cannot be taken back, only changed.
+    /// Anyone who can read the code can read the data. So can former colleagues, and anyone who has a copy of the
+    /// repository or a build log. A password in the history of a repository cannot be taken back, only changed.
     ///
     /// ## Example
     /// ```python,fires
@@ -65,7 +65,7 @@ declare_rule! {
 
 fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
     let Some(found) = &evidence.code else { return };
-    // One password is one thing to change, wherever else it stands.
+    // A password must be changed once, even if it occurs in several places, so it is one finding.
     let mut same: BTreeMap<(&str, u64), Vec<&CodeSecret>> = BTreeMap::new();
     for secret in &found.secrets {
         let alone = draft(evidence, secret, &[]);
@@ -74,7 +74,10 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
             Some(exception) => {
                 let mut alone = alone.severity(Severity::Warn).pedantic();
                 alone.edits.clear();
-                alone.what.push_str(&format!("; exception: {}", exception.text));
+                alone.what.push_str(&format!(
+                    "; reported only with --select pedantic: {}",
+                    exception.text
+                ));
                 cx.report(alone);
             }
             None if cx.is_accepted(&alone) => cx.report(alone),
@@ -101,11 +104,11 @@ struct Exception {
 
 const EXCEPTIONS: [Exception; 6] = [
     Exception {
-        text: "words that stand for a password (`password`, `changeme`), unless they are for a cluster of Atlas",
+        text: "placeholder passwords (`password`, `changeme`), unless the host is an Atlas cluster",
         applies: |_, secret| secret.placeholder == Some(Placeholder::Password),
     },
     Exception {
-        text: "hosts that only documentation has (`db.example.com`, `cluster0.mongodb.net`)",
+        text: "host names that are used only in documentation (`db.example.com`, `cluster0.mongodb.net`)",
         applies: |_, secret| matches!(secret.placeholder, Some(Placeholder::Host(_))),
     },
     Exception { text: "comments", applies: |_, secret| secret.in_remark },
@@ -114,11 +117,11 @@ const EXCEPTIONS: [Exception; 6] = [
         applies: |_, secret| secret.in_sample,
     },
     Exception {
-        text: "messages, prompts and lessons that show a connection string among other words",
+        text: "messages, prompts and tutorials that quote a connection string in prose",
         applies: |_, secret| secret.in_prose,
     },
     Exception {
-        text: "servers on this machine or in a container beside the program",
+        text: "servers on this machine or in a container of the same application",
         applies: |found, secret| secret.local || is_of_compose(found, secret),
     },
 ];
@@ -139,7 +142,7 @@ fn account(shown: &str) -> &str {
     }
 }
 
-/// What is said of a password, and of the other places where it stands.
+/// Returns the finding about a password and the other places that contain it.
 fn draft(evidence: &Evidence, secret: &CodeSecret, others: &[&CodeSecret]) -> Draft {
     let more = match others.len() {
         0 => String::new(),
@@ -175,8 +178,8 @@ fn draft(evidence: &Evidence, secret: &CodeSecret, others: &[&CodeSecret]) -> Dr
     })
 }
 
-/// Whether it is the first password of a container, in a file of variables that a compose file beside or above it
-/// reads.
+/// Whether it is the initial password of a container, in an environment file that a compose file in the same or a
+/// parent folder reads.
 fn is_of_compose(found: &Code, secret: &CodeSecret) -> bool {
     let file = found.within_project(&secret.place.location.file);
     let (folder, name) = file.rsplit_once('/').unwrap_or(("", &file));

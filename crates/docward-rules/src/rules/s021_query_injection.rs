@@ -43,7 +43,7 @@ declare_rule! {
     /// - conditions from `req.query`, if the project uses Express 5, which does not nest query strings
     ///
     /// ## Why it matters
-    /// Whoever sends the request decides what the query matches: a login without a password, documents of other users,
+    /// The sender of the request decides what the query matches: a login without a password, documents of other users,
     /// a deletion of everything. A free pattern can match everything and read a whole collection.
     ///
     /// ## Example
@@ -81,13 +81,13 @@ declare_rule! {
     check: Deployment(check),
 }
 
-/// Parts of names of fields that prove who somebody is.
+/// Parts of names of fields that prove an identity.
 const CREDENTIALS: [&str; 9] =
     ["password", "passwd", "pwd", "token", "secret", "otp", "apikey", "api_key", "pincode"];
 
 fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
     let Some(found) = &evidence.code else { return };
-    // Conditions of one query are one finding: they stand on a few lines of one function.
+    // Conditions of one query are one finding. They are on a few lines of one function.
     let mut queries: BTreeMap<(&str, Option<&str>, &'static str, u32), Vec<&Injection>> =
         BTreeMap::new();
     for injection in &found.injections.found {
@@ -158,13 +158,13 @@ fn draft(evidence: &Evidence, injections: &[&Injection]) -> Draft {
         InjectionKind::Script(operator) => (
             Severity::Error,
             format!("{shown} {becomes} part of the JavaScript in {operator}{of}"),
-            "whoever sends the request runs code in the database",
+            "the sender of the request runs code in the database",
             format!("replace {operator} by query operators, or pass the value as a checked number"),
         ),
         InjectionKind::Json(parser) => (
             Severity::Error,
             format!("{shown} {becomes} part of the query text that {parser} parses"),
-            "whoever sends the request can add conditions and operators to the query",
+            "the sender of the request can add conditions and operators to the query",
             "build the query from a document or with Filters, so that the value stays a value".to_owned(),
         ),
         InjectionKind::Pattern(_) => (
@@ -177,7 +177,7 @@ fn draft(evidence: &Evidence, injections: &[&Injection]) -> Draft {
         InjectionKind::Filter => (
             Severity::Error,
             format!("{shown} {is} the whole filter{of}"),
-            "whoever sends the request chooses the condition, with any field and any operator",
+            "the sender of the request chooses the condition, with any field and any operator",
             "take the allowed fields one by one and cast each of them: {name: String(value)}".to_owned(),
         ),
         InjectionKind::Update => (

@@ -1,5 +1,5 @@
-//! DM-09.1: points in time belong in the date type. Strings beside real dates in one field are this
-//! rule's matter too (DM-09.6), so that `T005` stays silent about them.
+//! DM-09.1: points in time belong in the date type. This rule also reports strings and real dates in one field
+//! (DM-09.6), so `T005` does not report them.
 
 use docward_model::{
     BsonType, Collection, Conversion, Draft, Field, FieldChange, Level, Profile, Safety, Subject,
@@ -68,7 +68,7 @@ threshold!(
     Int(5),
     "strings",
     "our default",
-    "strings in no known form that a field named like a date must hold before it is mentioned"
+    "minimum number of strings in no known form in a field that is named like a date"
 );
 
 const WHY: &str = "MongoDB compares text byte by byte: date ranges, sorting, expiry (TTL) and time zones need the date type";

@@ -1,5 +1,5 @@
-//! DM-09.2: money belongs in decimals, not in doubles. Longs in minor units and doubles beside an
-//! exact twin are legitimate.
+//! DM-09.2: money belongs in decimals, not in doubles. Longs in minor units are correct, and so are doubles with an
+//! exact copy.
 
 use docward_model::{
     BsonType, Collection, Conversion, Draft, Field, NumberProfile, Profile, Safety, Severity,
@@ -73,7 +73,7 @@ threshold!(
     Float(0.01),
     "share of numbers",
     "our default",
-    "share of the numbers that must be doubles before the field is reported"
+    "minimum share of doubles among the numbers"
 );
 threshold!(
     SCALE,
@@ -81,7 +81,7 @@ threshold!(
     Int(4),
     "decimals",
     "DM-09.2",
-    "decimals the proposed conversion rounds to"
+    "number of decimals to which the proposed conversion rounds"
 );
 
 fn check(collection: &Collection, cx: &mut Cx<'_>) {
@@ -102,7 +102,7 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
     grouping::report(cx, &collection.namespace, drafts, "hold money as doubles");
 }
 
-/// Whether the numbers can be amounts at all.
+/// Whether the numbers can be amounts.
 fn is_amount(field: &Field) -> bool {
     let number = field.number.unwrap_or_default();
     let leaf = field.path.leaf();
@@ -136,8 +136,8 @@ fn unrounded(field: &Field) -> u64 {
     examined_doubles.saturating_sub(short_decimals + odd)
 }
 
-/// A decimal, a number as text, or whole minor units beside the double: the double is then a copy to
-/// compute with, which MongoDB's own guide to money allows.
+/// Whether a decimal, a number as text, or whole minor units accompany the double. The double is then a copy for
+/// computations, which MongoDB's own guide to money allows.
 fn has_exact_twin(profile: &Profile, field: &Field) -> bool {
     amounts::twins(profile, field).iter().any(|twin| {
         let whole = twin.types.of(BsonType::Int) + twin.types.of(BsonType::Long);

@@ -117,7 +117,7 @@ fn draft(
     }
     todo.push_str(&statements::empty_to_null(field));
     if rest > 0 {
-        todo.push_str(&format!("; {}", text::verb(rest, "does not convert", "do not convert")));
+        todo.push_str(&format!("; {} cannot be converted", text::count(rest)));
     }
     let lengths = field.text.as_ref().map_or(0.0, |t| t.lengths.mean());
     // A BSON string is its bytes, a length of 4 and a final zero; a long is 8.
@@ -136,7 +136,7 @@ fn draft(
         todo,
         digits.integers,
     );
-    // Strings that do not convert would stay beside the numbers.
+    // Strings that cannot be converted would remain among the numbers.
     let can_convert = path.as_str() != "_id"
         && target.is_none()
         && rest == 0

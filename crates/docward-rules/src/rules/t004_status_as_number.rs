@@ -64,7 +64,7 @@ threshold!(
     Int(20),
     "different values",
     "DM-09.5",
-    "different numbers up to which a status field is treated as an enumeration"
+    "maximum number of different values of a status field that counts as an enumeration"
 );
 threshold!(
     MAX_SOFT,
@@ -80,7 +80,7 @@ threshold!(
     Int(20),
     "documents",
     "our default",
-    "documents from which such fields are mentioned"
+    "minimum number of documents with such fields"
 );
 
 /// Last words that make a number of it: a scale, a count, an order. Before `status` they only say

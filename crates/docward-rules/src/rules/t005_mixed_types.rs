@@ -78,7 +78,7 @@ threshold!(
     Float(0.90),
     "share of documents",
     "our default",
-    "accuracy from which a discriminator explains objects and arrays that differ"
+    "minimum accuracy of a discriminator that explains different objects and arrays"
 );
 
 /// Why several types in one place do harm.
@@ -200,7 +200,7 @@ fn draft(
     let ns = &collection.namespace;
     let version = versions(profile, field, found);
     let counted = counted_classes(collection, field);
-    // Of how many it is depends on all; what becomes of the odd ones, on those that were read.
+    // The number of values comes from all documents; the conversions come from those that were read.
     let all = counted.as_deref().unwrap_or(found);
     let newer = version.as_ref().and_then(|v| v.newer);
     let main = newer.unwrap_or_else(|| type_unification::main_class(field, all));
@@ -215,11 +215,11 @@ fn draft(
     let only_empty = outcome.empty == odd;
 
     let of_those_read = |number: String| match counted {
-        Some(_) => format!("{number} read"),
+        Some(_) => format!("{number} in the documents read"),
         None => number,
     };
     let mut todo = if let Some(version) = untold {
-        // The frequent shape may be the one being left behind.
+        // The frequent shape may be the old version.
         format!(
             "`{}` distinguishes versions: choose the newer version's type for `{}` and convert the older documents",
             version.field.path,
@@ -248,14 +248,16 @@ fn draft(
             ),
             None => format!("choose {target} for `{}`", path.dotted()),
         }];
+        let others = text::count(odd);
+        let noun = text::form(odd, "value of another type", "values of other types");
         for (n, what) in [
-            (outcome.converts, "convert"),
+            (outcome.converts, "can be converted"),
             (outcome.padded, "would lose leading zeros"),
-            (outcome.empty, "are empty strings and become null"),
-            (outcome.stuck, "do not convert and need a manual decision"),
+            (outcome.empty, "would become null (empty strings)"),
+            (outcome.stuck, "cannot be converted automatically and must be decided by hand"),
         ] {
             if n > 0 {
-                let part = format!("{} of {}", text::count(n), text::count(odd));
+                let part = format!("{} of {others} {noun}", text::count(n));
                 parts.push(format!("{} {what}", of_those_read(part)));
             }
         }
@@ -314,7 +316,7 @@ fn draft(
     if soft {
         draft = draft.severity(Severity::Info);
     }
-    // What does not convert would leave the field as mixed as it is.
+    // If some values cannot be converted, the field stays mixed.
     let remain = outcome.stuck + outcome.padded > 0;
     if soft || remain || (outcome.converts + outcome.empty == 0) {
         return draft;
@@ -500,10 +502,10 @@ mod tests {
     #[test]
     fn dm_09_6_what_does_not_convert_leaves_no_half_done_field() {
         assert_eq!(conversion("x50 {\"size\": NumberInt(5)}\nx20 {\"size\": \"large\"}"), None);
-        // The word stands for "no value": the field is meant to hold numbers.
+        // The word means "no value": the field is intended for numbers.
         let found = check("T005", "x40 {\"size\": NumberInt($i)}\nx60 {\"size\": \"unknown\"}");
         assert!(found[0].todo.starts_with("choose int"), "{}", found[0].todo);
-        // The text `NaN` would be a word beside names.
+        // The text `NaN` would be a word among names.
         let body = "x60 {\"label\": \"name$i\"}\nx5 {\"label\": {\"$numberDouble\": \"NaN\"}}";
         assert_eq!(conversion(body), None);
     }
@@ -562,9 +564,9 @@ mod tests {
             ),
             "{command}"
         );
-        // What else the object says would be lost: that is for a person to decide.
+        // Other fields of the object would be lost, so people must decide.
         let more = of(&body.replace("{\"value\": 99}", "{\"value\": 99, \"unit\": \"EUR\"}"));
-        assert!(more.todo.contains("5 of 10 convert; 5 of 10 do not convert"), "{}", more.todo);
+        assert!(more.todo.contains("5 of 10 values of other types can be converted; 5 of 10 values of other types cannot be converted automatically"), "{}", more.todo);
         assert_eq!(more.fix, None);
     }
 
@@ -582,7 +584,9 @@ mod tests {
     fn dm_09_6_empty_strings_become_null_by_the_command_too() {
         let found = check("T005", "x5 {\"n\": 1}\nx2 {\"n\": \"2\"}\n{\"n\": \"\"}");
         assert!(
-            found[0].todo.contains("1 of 3 are empty strings and become null"),
+            found[0]
+                .todo
+                .contains("1 of 3 values of other types would become null (empty strings)"),
             "{}",
             found[0].todo
         );
@@ -658,7 +662,11 @@ mod tests {
         let found = check("T005", "x3 {\"author\": \"a\"}\nx2 {\"author\": [\"a\", \"b\"]}");
         assert_eq!(found.len(), 1);
         assert!(found[0].what.contains("array in 2 documents"), "{}", found[0].what);
-        assert!(found[0].todo.contains("3 of 3 convert by wrapping"), "{}", found[0].todo);
+        assert!(
+            found[0].todo.contains("3 of 3 values of other types can be converted by wrapping"),
+            "{}",
+            found[0].todo
+        );
     }
 
     #[test]
@@ -736,9 +744,15 @@ mod tests {
         let found = check_counted("T005", shown, both);
         assert_eq!(found.len(), 1);
         assert_eq!(found[0].what, "`price` holds 2 types: 999,000 numbers, 1,000 strings");
-        assert!(found[0].todo.contains("1 of 1 read convert"), "{}", found[0].todo);
+        assert!(
+            found[0]
+                .todo
+                .contains("1 of 1 value of another type in the documents read can be converted"),
+            "{}",
+            found[0].todo
+        );
         assert_eq!((found[0].seen.sampled, found[0].seen.total), (1_000_000, 1_000_000));
-        // What most of those read hold may be the odd one in all.
+        // The most frequent type in the sample may be the rarer one in the whole collection.
         let text = counted(&[(BsonType::Bool, 10), (BsonType::String, 1000)]);
         let shown = "x199 {\"_id\": $i, \"price\": true}\n{\"_id\": 999, \"price\": \"soon\"}";
         let found = check_counted("T005", shown, text);

@@ -1,5 +1,5 @@
-//! DM-09.6, numeric part: widths of numbers in one path. Information, because numbers compare across
-//! widths; int beside long is not worth a word (GC-52).
+//! DM-09.6, numeric part: widths of numbers in one path. Reported as a note, because numbers compare across widths. A
+//! mix of int and long is not reported (GC-52).
 
 use docward_model::{BsonType, Collection, DataValue, Draft, Field, FieldChange, Profile, Subject};
 
@@ -57,10 +57,10 @@ threshold!(
     Float(0.0),
     "share of numbers",
     "our default",
-    "share of the numbers the rarer kind must have before the field is mentioned"
+    "minimum share of the rarer type among the numbers"
 );
 
-/// What is mixed.
+/// The mixed types.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Mix {
     /// Integers and doubles that are whole numbers as well.

@@ -66,7 +66,7 @@ threshold!(
     Int(100),
     "neighbouring documents",
     "our default",
-    "neighbours to compare before their order tells random text from other text"
+    "minimum number of neighbours whose order is compared"
 );
 
 /// Collections whose ids must not be guessed, and whose documents expire: random by design.
@@ -89,7 +89,7 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
     };
     let saved = ((width - 12.0).max(0.0) * documents as f64) as u64;
     let order = if id.pairs >= cx.count(&MIN_PAIRS) {
-        format!("; {} of neighbouring ids are in increasing order", text::percent(id.rising))
+        format!("; in {} of neighbouring pairs, the second id is larger", text::percent(id.rising))
     } else {
         String::new()
     };
@@ -117,8 +117,8 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
     .data("pairs", id.pairs)
     .data("bytesSaved", saved)
     .examples(id.field.examples.iter().cloned());
-    // The rule book forbids random strings; random binaries cost the same locality but are not named,
-    // and text judged by its order alone is less certain.
+    // The rule book forbids random strings. Random binaries have the same cost, but the rule book does not mention
+    // them. A text that is judged only by its order is less certain.
     if matches!(id.kind, IdKind::RandomUuidBinary | IdKind::RandomText) {
         draft = draft.level(Level::Recommended);
     }
@@ -167,7 +167,7 @@ mod tests {
     fn dm_09_3_the_share_of_rising_neighbours_is_measured() {
         let found = check("T007", "x300 {\"_id\": \"$uuid\"}");
         assert!(
-            found[0].what.contains("of neighbouring ids are in increasing order"),
+            found[0].what.contains("of neighbouring pairs, the second id is larger"),
             "{}",
             found[0].what
         );

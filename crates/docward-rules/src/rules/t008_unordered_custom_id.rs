@@ -59,7 +59,7 @@ declare_rule! {
     check: Collection(check),
 }
 
-/// Whether this rule speaks: `T009` is silent then.
+/// Whether this rule reports the ids: `T009` then does not.
 pub(super) fn speaks(id: &ids::Id<'_>, documents: u64, limits: &ids::Limits) -> bool {
     let custom = matches!(
         id.kind,

@@ -54,7 +54,7 @@ threshold!(
     Int(1),
     "ids",
     "AP-S2.6",
-    "ids with several spellings from which the field is reported"
+    "minimum number of ids with several spellings"
 );
 
 fn check(collection: &Collection, cx: &mut Cx<'_>) {

@@ -52,7 +52,7 @@ threshold!(
     Int(631_152_000),
     "seconds since 1970",
     "our default",
-    "the earliest plausible moment (1990)"
+    "earliest plausible time (1990)"
 );
 threshold!(
     LATEST,
@@ -60,7 +60,7 @@ threshold!(
     Int(4_102_444_800),
     "seconds since 1970",
     "our default",
-    "the latest plausible moment (2100)"
+    "latest plausible time (2100)"
 );
 
 fn check(collection: &Collection, cx: &mut Cx<'_>) {
@@ -87,7 +87,7 @@ fn unit(field: &Field, earliest: f64, latest: f64) -> Option<Unit> {
         return None;
     }
     let number = field.number?;
-    // 0 and −1 usually stand for "none"; the largest value decides then.
+    // 0 and −1 usually mean "no value"; then only the largest value counts.
     let sentinel = number.min == 0.0 || number.min == -1.0;
     [("seconds", 1.0), ("milliseconds", 1000.0)].into_iter().find_map(|(name, per_second)| {
         let plausible = |v: f64| v >= earliest * per_second && v <= latest * per_second;

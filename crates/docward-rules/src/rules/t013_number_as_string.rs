@@ -62,7 +62,7 @@ threshold!(
     Float(0.99),
     "share of strings",
     "DM-09.4",
-    "share of the non-empty strings that must be numbers"
+    "minimum share of numbers among the non-empty strings"
 );
 threshold!(
     MIN_VALUES,
@@ -70,7 +70,7 @@ threshold!(
     Int(5),
     "strings",
     "our default",
-    "strings a field must hold before it is reported"
+    "minimum number of strings in the field"
 );
 threshold!(
     QUANTITIES,
@@ -100,7 +100,7 @@ threshold!(
     ]),
     "words",
     "our default",
-    "last words of a name that say a quantity"
+    "last words of names that describe a quantity"
 );
 
 fn check(collection: &Collection, cx: &mut Cx<'_>) {
@@ -194,7 +194,7 @@ fn currency_draft(
     .examples(field.examples.iter().cloned())
 }
 
-/// A number of the same name beside the text: the text is the exact form of it.
+/// Whether a number of the same name accompanies the text: the text is then its exact form.
 fn has_number_twin(profile: &Profile, field: &Field) -> bool {
     amounts::twins(profile, field).iter().any(|twin| classes::is_only(twin, classes::Class::Number))
 }
@@ -226,12 +226,12 @@ fn draft(
             "store `{}` as {name}; {}{}",
             path.dotted(),
             if rest == 0 {
-                "all values convert".to_owned()
+                "all values can be converted".to_owned()
             } else {
                 format!(
-                    "{}, {}",
-                    text::verb(converting, "converts", "convert"),
-                    text::verb(rest, "does not", "do not")
+                    "{} can be converted, {} cannot",
+                    text::count(converting),
+                    text::count(rest)
                 )
             },
             statements::empty_to_null(field)
@@ -244,7 +244,7 @@ fn draft(
     .data("target", target)
     .clauses(&["DM-09.6"])
     .examples(field.examples.iter().cloned());
-    // Strings that do not convert would stay beside the numbers.
+    // Strings that cannot be converted would remain among the numbers.
     let can_convert = rest == 0 && statements::can_be_written(profile, field);
     let becomes: Vec<BsonType> = BsonType::from_name(target).into_iter().collect();
     let step = statements::convert(

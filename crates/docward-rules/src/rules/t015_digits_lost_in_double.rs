@@ -136,7 +136,7 @@ fn zip_draft(collection: &Collection, profile: &Profile, field: &Field) -> Draft
     .key("zeros")
 }
 
-/// A field beside this one that holds the same identifier as text: `id_str` beside `id`.
+/// Returns the sibling field with the same identifier as text: `id_str` for `id`.
 fn twin<'a>(profile: &'a Profile, field: &Field) -> Option<&'a Field> {
     let name = field.path.leaf();
     profile.fields.iter().find(|other| {

@@ -1,4 +1,4 @@
-//! DM-09.6: numbers and dates that stand for a missing value.
+//! DM-09.6: numbers and dates that represent a missing value.
 
 use docward_model::{Collection, Draft, Field, Profile, Severity, Subject};
 

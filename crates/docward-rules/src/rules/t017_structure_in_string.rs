@@ -62,7 +62,7 @@ threshold!(
     Int(5),
     "different strings",
     "our default",
-    "different strings a field must hold before it is reported"
+    "minimum number of different strings in the field"
 );
 
 /// Names of lists that are no plurals.

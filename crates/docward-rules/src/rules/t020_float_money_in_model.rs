@@ -85,7 +85,7 @@ const WHY: &str =
 /// Money words that also count or measure other things. Other money words (`price`, `salary`) are money by themselves.
 const VAGUE: [&str; 7] = ["amount", "amounts", "balance", "balances", "total", "discount", "tax"];
 
-/// What records of money are called, and what their amounts are qualified by.
+/// Names of records of money, and qualifiers of their amounts.
 const RECORDS: [&str; 42] = [
     "account",
     "bank",
@@ -297,7 +297,7 @@ fn is_vague(field: &ModelField<'_>) -> bool {
     names_vague(field.leaf)
 }
 
-/// Whether no word of a name is money by itself.
+/// Whether no word of a name means money by itself.
 fn names_vague(name: &str) -> bool {
     let all = names::words(name);
     all.iter().any(|word| VAGUE.contains(&word.as_str()))
@@ -306,7 +306,7 @@ fn names_vague(name: &str) -> bool {
             .any(|word| !VAGUE.contains(&word.as_str()) && amounts::sounds_like_money(word))
 }
 
-/// Whether something beside a vague name shows that it is money.
+/// Whether the context of a vague name shows that it is money.
 fn is_of_money(field: &ModelField<'_>) -> bool {
     let is_amount = |(other, name): (&DeclaredField, &str)| {
         let is_number =

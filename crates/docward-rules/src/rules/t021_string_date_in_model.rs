@@ -26,7 +26,7 @@ declare_rule! {
     /// Exceptions:
     /// - days and months: `YYYY-MM-DD`, `MM/YY`
     /// - times of day and lengths of time: `"09:00"`
-    /// - copies of a date beside them: `createdAtText` of `createdAt`
+    /// - text copies of a date field: `createdAtText` of `createdAt`
     /// - pedantic: objects that keep an answer of another system (`rawResponse.paidAt`)
     ///
     /// ## Why it matters
@@ -88,7 +88,7 @@ const EXCEPTIONS: &[Exception] = &[
         is_pedantic: false,
     },
     Exception {
-        page: "copies of a date beside them: `createdAtText` of `createdAt`",
+        page: "text copies of a date field: `createdAtText` of `createdAt`",
         applies: |field| {
             let own = names::normalised(field.leaf);
             field.siblings().any(|(other, name)| {

@@ -66,7 +66,7 @@ declare_rule! {
     check: Deployment(check),
 }
 
-/// Models with random keys that make it a habit of the project, told once.
+/// Number of models with random keys from which one finding covers the project.
 const HABIT: usize = 3;
 
 fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
@@ -108,7 +108,7 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
     }
 }
 
-/// What a key belongs to: a model, a collection, or what a file is about.
+/// The owner of a key: a model, a collection, or a file.
 fn kind(field: &DeclaredField) -> (&str, Option<&str>, &str) {
     let is_named = !field.model.is_empty() || field.collection.is_some();
     let file = if is_named { "" } else { field.place.location.file.as_str() };

@@ -133,7 +133,7 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
                     )
                 }
             };
-            // What other findings convert must pass before and after.
+            // Values that other findings convert must pass before and after the conversion.
             let converted: Vec<_> = p.converted.iter().map(String::as_str).collect();
             let later = if converted.is_empty() {
                 String::new()
@@ -159,9 +159,9 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
     let mut draft = Draft::new(
         Subject::Collection(ns.clone()),
         if documents > 0 {
-            format!("{core} of {} has no validator", text::plural(documents, "document"))
+            format!("the {core} has no validator ({})", text::plural(documents, "document"))
         } else {
-            format!("{core} has no validator")
+            format!("the {core} has no validator")
         },
         "without a validator, any client can store any type in any field",
         todo,
@@ -273,7 +273,7 @@ x1500 {"_id": $i, "userName": "li", "age": NumberLong(31), "score": 2, "nick": n
         let sampled = check_sampled("V001", body, 120_000);
         let told = "1 of the 3,001 read does not pass it because of `userName`; repair such documents first";
         assert!(sampled[0].todo.contains(told), "{}", sampled[0].todo);
-        // That there is no validator the catalogue says, whatever was read.
+        // The catalogue shows that there is no validator, even if only a sample was read.
         assert_eq!(sampled[0].seen, Seen::all(1, Unit::Collections));
     }
 

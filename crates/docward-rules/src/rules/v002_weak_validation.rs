@@ -34,7 +34,7 @@ declare_rule! {
     /// ## How to fix
     /// If all documents meet the validator, set level `strict` and action `error` with `collMod`. Some
     /// constraints must first be counted on the server: ranges, lengths, enumerations, patterns, alternatives and
-    /// query operators. The finding says when.
+    /// query operators. The finding says whether this is necessary.
     ///
     /// If old documents do not meet it, use level `moderate` with action `error`. New documents are then refused.
     ///
@@ -62,7 +62,11 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
         return;
     }
     let setting = if off { "`validationLevel: \"off\"`" } else { "`validationAction: \"warn\"`" };
-    let effect = if off { "checks nothing" } else { "only logs invalid documents and stores them" };
+    let effect = if off {
+        "checks nothing"
+    } else {
+        "so MongoDB stores invalid documents and only logs them"
+    };
     let breaches = collection
         .profile
         .as_ref()
@@ -132,7 +136,7 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
     .data("level", options.validation_level.name())
     .data("action", if warn { "warn" } else { "error" })
     .data("core", core)
-    // Switched off it is as good as none; one that warns is a step on the way.
+    // A validator that is turned off has no effect. One that warns is an intermediate step.
     .clauses(match options.validation_level {
         ValidationLevel::Off => &["DM-11.2", "CK-6"],
         _ => &["DM-11.2"],
@@ -140,7 +144,7 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
     if let Some(found) = &breaches {
         draft = draft.data("demandsBroken", found.len());
     }
-    // What was not checked may refuse writes: the statement looks before it raises.
+    // Constraints that were not checked may refuse writes, so the statement checks first.
     let raise = Step::SetValidation {
         namespace: ns.clone(),
         level,

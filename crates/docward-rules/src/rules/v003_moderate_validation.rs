@@ -53,7 +53,7 @@ declare_rule! {
 fn check(collection: &Collection, cx: &mut Cx<'_>) {
     let Some(options) = &collection.options else { return };
     let Some(validator) = &options.validator else { return };
-    // With action `warn` nothing is refused at any level: V002 says so.
+    // With action `warn`, the server refuses nothing at any level: V002 reports that.
     if options.validation_level != ValidationLevel::Moderate
         || options.validation_action == ValidationAction::Warn
     {

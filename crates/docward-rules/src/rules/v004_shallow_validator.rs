@@ -65,7 +65,7 @@ threshold!(
     Float(0.5),
     "share of always-present fields",
     "DM-11.6: our default",
-    "always-present fields that must be required"
+    "minimum share of always-present fields that the validator requires"
 );
 threshold!(
     MIN_TYPED,
@@ -73,7 +73,7 @@ threshold!(
     Float(0.8),
     "share of fields",
     "DM-11.6: our default",
-    "fields that must have a type or enumeration"
+    "minimum share of fields with a type or an enumeration"
 );
 threshold!(
     MIN_FORMAT,
@@ -81,7 +81,7 @@ threshold!(
     Float(0.5),
     "share of text fields with a form",
     "DM-11.6: our default",
-    "text fields with one form that must have a pattern, length or enumeration"
+    "minimum share of text fields with one form that have a pattern, a length or an enumeration"
 );
 threshold!(
     ALWAYS,
@@ -89,7 +89,7 @@ threshold!(
     Float(0.999),
     "share of documents",
     "ALG-10",
-    "presence from which a field counts as always there"
+    "minimum share of documents with the field for it to count as always present"
 );
 threshold!(
     MIN_DOCUMENTS,
@@ -97,7 +97,7 @@ threshold!(
     Int(20),
     "documents",
     "our default",
-    "fewer documents do not show which fields are always there"
+    "minimum number of documents that show which fields are always present"
 );
 
 /// Whether a schema asks nothing of a document: that it is one, and names without demands.

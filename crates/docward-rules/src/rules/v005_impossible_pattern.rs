@@ -26,7 +26,7 @@ declare_rule! {
     ///
     /// ## Why it matters
     /// The usual cause is a doubled escape. `\\\\S` in JavaScript becomes `\\S`, a backslash followed by an S,
-    /// which no address contains. The server then refuses every insert. Or the validator is switched off and
+    /// which no address contains. The server then refuses every insert. Or the validator is turned off and
     /// checks nothing.
     ///
     /// ## Example
@@ -76,8 +76,8 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
             continue;
         }
         let (tried, tries, known) = if values.is_empty() {
-            // Only the tell-tale doubled escape convicts without data: a narrow pattern (one company's
-            // addresses) rejects samples too and is right.
+            // Without data, only a doubled escape is certainly wrong. A correct narrow pattern (the addresses of one
+            // company) also rejects the samples.
             let samples = match field.and_then(form) {
                 Some(class) => samples(class),
                 None => samples_by_name(&demand.path),
@@ -128,7 +128,7 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
             .data("storedValues", known)
             .data("doubledEscape", doubled)
             .examples(values.into_iter().take(3))
-            // A narrow pattern that stored values miss may be the new form; the escape never is.
+            // A narrow pattern may describe new values that are not stored yet; a doubled escape never does.
             .severity(if doubled { Severity::Error } else { Severity::Warn }),
         );
     }
@@ -151,8 +151,8 @@ fn report_broken(collection: &Collection, path: &str, pattern: &str, fault: &str
     );
 }
 
-/// What makes a pattern invalid in any dialect: brackets that do not close, a quantifier with nothing
-/// before it. `None` when in doubt, since PCRE knows more than is read here.
+/// Returns why a pattern is invalid in every dialect: an open bracket, or a quantifier with nothing before it.
+/// Returns `None` in doubt, because PCRE supports more than this function knows.
 fn broken(pattern: &str) -> Option<&'static str> {
     // Literal stretches, comments and free spacing change what a bracket means.
     if pattern.contains("\\Q")

@@ -83,8 +83,8 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
     if options.validation_level == ValidationLevel::Off {
         return;
     }
-    // A place where nothing can pass refuses whatever is stored, and so does a closed schema without
-    // `_id`: V008 reads that off the schema, and a server's count would say nothing else.
+    // A place where no value can pass refuses every document, and so does a closed schema without `_id`. V008 derives
+    // this from the schema, and the server's count would add nothing.
     let no_key = schemas(validator).into_iter().filter_map(closed).any(|c| !c.admits("_id"));
     let impossible: BTreeSet<String> = contradictions(&schemas(validator))
         .into_iter()
@@ -172,7 +172,7 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
             },
             why,
             format!(
-                "{none}list the documents with the query in the fix{} and {cautious}, or extend the schema where the data is correct{lengths}",
+                "{none}run the query in the fix to list the invalid documents{} and {cautious}, or extend the schema where the data is correct{lengths}",
                 match (counted, found.first()) {
                     (None, Some(worst)) => format!(
                         " (at least {} of {})",
@@ -219,8 +219,7 @@ fn meets_none(breach: &Breach) -> bool {
     breach.count >= breach.of && breach.of > 1 && !breach.at_least
 }
 
-/// What to do first where a demand is met by nothing that is stored: it is the schema that is wrong, as a
-/// rule, and often a name.
+/// Returns the first step if no stored value meets a constraint: the schema is usually wrong, often a name.
 fn unmet(found: &[Breach], profile: &Profile) -> String {
     let none: Vec<&Breach> = found.iter().filter(|breach| meets_none(breach)).collect();
     if none.is_empty() {
@@ -280,7 +279,7 @@ mod tests {
             found[0].what
         );
         assert!(
-            found[0].what.contains("`age` is string where int is admitted in 2 of 100"),
+            found[0].what.contains("`age` is string instead of int in 2 of 100"),
             "{}",
             found[0].what
         );
@@ -395,7 +394,7 @@ mod tests {
             )
         };
         let body = r#"{"_id": 1, "a": 1}"#;
-        // That the key is not listed is read off the schema alone.
+        // The schema alone shows that the key is not listed.
         assert!(closed(r#""properties": {"a": {}}"#, body).is_empty());
         let counted = format!("stats {{\"documents\": 1, \"invalid\": 1}}\n{body}");
         assert!(closed(r#""properties": {"a": {}}"#, &counted).is_empty());
@@ -413,7 +412,7 @@ mod tests {
         let body = "x50 {\"_id\": $i, \"a\": \"x\", \"userName\": \"zhang\"}";
         let found = property(r#"{"bsonType": "int"}"#, body);
         assert!(
-            found[0].what.contains("`a` is string where int is admitted in all 50"),
+            found[0].what.contains("`a` is string instead of int in all 50"),
             "{}",
             found[0].what
         );
@@ -460,7 +459,7 @@ mod tests {
         assert!(!figures("92") && !figures("93") && !figures("100"), "{}", found[0].todo);
         let ids = "x300 {\"_id\": $i, \"a\": \"$uuid\"}";
         assert!(!property(r#"{"maxLength": 20}"#, ids)[0].todo.contains("maxLength"), "a form");
-        // Nor do the rules that propose a schema or ask for more of it.
+        // The rules that propose or extend a schema report nothing either.
         for code in ["V001", "V004"] {
             let texts = "@ db_shop.t_article\nx50 {\"_id\": $i, \"body\": \"v$i $pad(90)\"}";
             let found = check(code, texts);

@@ -1,4 +1,4 @@
-//! DM-11.3: documents that break the schema they are held against.
+//! DM-11.3: documents that break the schema that they are checked against.
 
 use docward_model::{
     Checked, CheckedBreach, Collection, DataValue, Draft, FieldPath, Seen, Subject, Unit,
@@ -67,7 +67,7 @@ fn seen(checked: &Checked) -> Seen {
 
 fn of_breach(collection: &Collection, checked: &Checked, breach: &CheckedBreach) -> Draft {
     let namespace = collection.namespace.clone();
-    // Of so many documents that break it, only some were looked at closely.
+    // Only some of the invalid documents were examined in detail.
     let at_least = if checked.examined < checked.refused { "at least " } else { "" };
     let (subject, at) = if breach.path.is_empty() {
         (Subject::Collection(namespace), String::new())

@@ -130,7 +130,7 @@ mod tests {
         found.into_iter().map(|f| (f.severity, f.what)).collect()
     }
 
-    /// What is said of the field `a` with this schema.
+    /// Returns the findings about the field `a` with this schema.
     fn field(schema: &str) -> Vec<(Severity, String)> {
         of(&format!("{{\"properties\": {{\"a\": {schema}}}}}"))
     }
@@ -158,11 +158,11 @@ mod tests {
             ),
             (
                 r#"{"bsonType": "object", "required": ["x", "y"], "maxProperties": 1}"#,
-                "2 fields must be there",
+                "requires 2 fields, but",
             ),
             (
                 r#"{"bsonType": "object", "properties": {"x": {}}, "additionalProperties": false, "minProperties": 2}"#,
-                "1 field may be there",
+                "allows only 1 field",
             ),
             (r#"{"allOf": [{"minimum": 5}, {"maximum": 4}]}"#, "`minimum` 5"),
         ] {
@@ -223,7 +223,7 @@ mod tests {
         let told = "; 1,000 stored documents break the validator (counted by the server)";
         assert!(closed.what.ends_with(told), "{}", closed.what);
         assert_eq!(closed.data.get("invalid"), Some(&DataValue::Int(1000)));
-        // What passes otherwise is left to V006.
+        // V006 reports documents that break the rest of the schema.
         let idle = &of(r#"{"properties": {"a": {"bsonType": "int", "minLength": 1}}}"#)[0];
         assert_eq!(idle.data.get("invalid"), None);
     }
@@ -234,7 +234,7 @@ mod tests {
             only(of(r#"{"additionalProperties": false, "properties": {"a": {}}}"#));
         assert_eq!(severity, Severity::Error);
         assert!(what.contains("does not list `_id`"), "{what}");
-        // A branch that is closed by itself is met by no document either.
+        // No document can meet a branch that is closed by itself.
         let (severity, what) = only(of(
             r#"{"oneOf": [{"required": ["a"]}, {"additionalProperties": false, "properties": {"b": {}}}]}"#,
         ));
@@ -257,7 +257,7 @@ mod tests {
         assert_eq!(severity, Severity::Error);
         assert_eq!(
             what,
-            "no document can pass: `items[].qty` must be there and no value of it can pass, because `minimum` 2 is above `maximum` 1"
+            "no document can pass: `items[].qty` is required, and no value of it can pass, because `minimum` 2 is above `maximum` 1"
         );
     }
 
@@ -418,7 +418,7 @@ mod tests {
         assert_eq!(severity, Severity::Warn, "meant for the elements");
         assert!(field(r#"{"bsonType": ["int", "string"], "minLength": 1}"#).is_empty());
         assert!(field(r#"{"minLength": 1}"#).is_empty());
-        // What surrounds a branch applies in the others.
+        // The constraints around a branch also apply in the other branches.
         assert!(
             field(r#"{"minimum": 0, "anyOf": [{"bsonType": "int"}, {"bsonType": "string"}]}"#)
                 .is_empty()

@@ -81,7 +81,7 @@ threshold!(
     Int(100),
     "documents",
     "our default",
-    "fewer documents do not show that a field is absent"
+    "minimum number of documents that show that a field is absent"
 );
 
 /// A property that a schema describes without conditions.
@@ -128,7 +128,7 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
         {
             continue;
         }
-        // What a closed schema does not list V006 counts; a name in it is a permission.
+        // V006 counts fields that a closed schema does not list. A listed name is a permission.
         let top = !path.contains('.');
         if *closed && top {
             continue;
@@ -222,7 +222,7 @@ fn properties(node: &Value, path: &str, out: &mut Vec<Described>) {
     }
 }
 
-/// Every name the schema speaks of, under conditions, too, as dotted paths.
+/// Collects all names in the schema, including those under conditions, as dotted paths.
 fn names(node: &Value, path: &str, out: &mut BTreeSet<String>) {
     for (name, inner) in node.get("properties").map(Value::entries).unwrap_or_default() {
         let path = join(path, name);

@@ -14,7 +14,7 @@ declare_rule! {
     ///
     /// ## What it checks
     /// Reports operations that filter or sort and read the whole collection (`COLLSCAN`), if one of them examined
-    /// at least 1000 documents. Further batches of a cursor count.
+    /// at least 1000 documents. Later batches of the same cursor (getMore) are included.
     /// - An error: at least 3 operations of one shape.
     /// - A note: fewer operations, or scans on a running server that had not ended after some seconds.
     ///
@@ -69,7 +69,7 @@ threshold!(
     Float(0.8),
     "share of the documents examined",
     "our default",
-    "scans that return at least this share, unsorted, are meant"
+    "unsorted scans that return at least this share count as intended"
 );
 
 fn check(evidence: &Evidence, cx: &mut Cx<'_>) {

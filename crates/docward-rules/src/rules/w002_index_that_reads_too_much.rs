@@ -67,7 +67,7 @@ threshold!(
     Int(100),
     "documents examined per document returned",
     "our default",
-    "a lower ratio is not reported"
+    "minimum ratio of examined to returned documents"
 );
 threshold!(
     MIN_EXAMINED,
@@ -75,7 +75,7 @@ threshold!(
     Int(1000),
     "documents per operation",
     "our default",
-    "operations that examine fewer on average are not reported"
+    "minimum mean number of documents that an operation examines"
 );
 threshold!(
     MIN_COUNT,
@@ -83,7 +83,7 @@ threshold!(
     Int(3),
     "operations",
     "our default",
-    "shapes seen less often are not reported"
+    "minimum number of operations of a shape"
 );
 
 fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
@@ -255,7 +255,7 @@ mod tests {
             ran {"command": {"find": "t_order_item", "filter": {"a": 1, "b": 2}}, "planSummary": "COLLSCAN", "docsExamined": 9000000, "nreturned": 1}"#;
         let found = check("W002", body);
         assert!(found[0].what.contains("examined 40,000 documents"), "{}", found[0].what);
-        // Nor does it stand for the rest.
+        // The result of one operation does not represent the others.
         assert!(check("W002", &body.replace("40000", "4")).is_empty());
         let scans = body.replace("ran {", "ran x3 {");
         assert!(check("W002", &scans).is_empty(), "W001 reports it");

@@ -58,7 +58,7 @@ threshold!(
     Float(0.5),
     "share of reads",
     "our default",
-    "collections of whose reads fewer join are not reported"
+    "minimum share of the reads of a collection that join"
 );
 threshold!(
     HOT_SHARE,
@@ -66,16 +66,9 @@ threshold!(
     Float(joins::HOT_SHARE),
     "share of reads",
     "our default",
-    "read paths that make up less of the reads of their collection are not reported for themselves"
+    "minimum share of a read path among the reads of its collection for a finding of its own"
 );
-threshold!(
-    MIN_COUNT,
-    "min-count",
-    Int(20),
-    "operations",
-    "our default",
-    "fewer joins do not form a pattern"
-);
+threshold!(MIN_COUNT, "min-count", Int(20), "operations", "our default", "minimum number of joins");
 
 fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
     for (namespace, reads) in joins::reads(evidence) {

@@ -1,4 +1,4 @@
-//! AP-S2.4, CK-11, PT-computed.1: the same figure worked out over and over.
+//! AP-S2.4, CK-11, PT-computed.1: the same figure is computed repeatedly.
 
 use docward_model::{Comparison, Draft, Evidence, Seen, Subject, Unit};
 
@@ -15,7 +15,7 @@ declare_rule! {
     /// Reports counts, sums and averages by a key, such as the `count` of the comments of a post. Operations of
     /// one shape must have run at least 20 times and examined at least 100 keys or documents on average.
     ///
-    /// Calculations over the whole collection or over time ranges are reports and not reported.
+    /// Calculations over the whole collection or over time ranges count as reports, which this rule ignores.
     ///
     /// ## Why it matters
     /// The work grows with the number of documents and is repeated for every reader. A stored value is one field
@@ -53,7 +53,7 @@ threshold!(
     Int(20),
     "operations",
     "our default",
-    "figures computed less often are not reported"
+    "minimum number of operations that compute the figure"
 );
 threshold!(
     MIN_EXAMINED,
@@ -61,7 +61,7 @@ threshold!(
     Int(100),
     "keys or documents per operation",
     "our default",
-    "cheaper figures are not reported"
+    "minimum mean number of keys or documents that an operation examines"
 );
 
 fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
@@ -94,7 +94,7 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
             Draft::new(
                 Subject::Collection(shape.namespace.clone()),
                 format!(
-                    "a value by {} was computed {} times, from {} entries on average",
+                    "a value grouped by {} was computed {} times, from {} entries on average",
                     text::list(&keys, 3),
                     text::count(stats.count),
                     text::count(examined),

@@ -65,7 +65,7 @@ threshold!(
     Int(20),
     "requests",
     "our default",
-    "fewer requests do not form a pattern"
+    "minimum number of requests"
 );
 threshold!(
     MIN_SHARE,
@@ -73,7 +73,7 @@ threshold!(
     Float(0.8),
     "share of reads",
     "DM-07.2 gives 1.0 for embed and 0.2 for reference",
-    "a second collection of whose reads fewer follow the first is read alone often enough"
+    "minimum share of reads of the second collection that follow a read of the first"
 );
 
 /// Collections that are read one after the other.

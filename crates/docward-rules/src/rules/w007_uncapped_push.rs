@@ -70,7 +70,7 @@ threshold!(
     Int(10),
     "operations",
     "our default",
-    "fewer pushes are not reported"
+    "minimum number of pushes"
 );
 threshold!(
     LONG,
@@ -78,7 +78,7 @@ threshold!(
     Int(100),
     "elements",
     "our default; DM-08.1 limits arrays to 1000",
-    "an array whose longest has fewer elements and does not grow is reported as a warning"
+    "minimum length of the longest array for an error, unless the array grows"
 );
 
 fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
@@ -101,7 +101,7 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
     }
 }
 
-/// An array that updates add to, and what is known of it.
+/// An array to which updates append, with the facts about it.
 struct Array<'e> {
     namespace: &'e Namespace,
     path: FieldPath,
@@ -172,7 +172,7 @@ fn draft(array: &Array<'_>, count: u64, long: u64) -> Draft {
         Seen::all(count, Unit::Operations),
     )
     .data("updates", count);
-    // Which element of an outer array is meant only the application knows.
+    // Only the application knows which element of an outer array is updated.
     if !array.path.in_array() {
         draft = draft.plan(
             Some("RF-04"),

@@ -66,7 +66,7 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
         let namespace = failure.namespace.as_ref().filter(|ns| workload::is_business(ns));
         let size = match failure.bytes {
             Some(bytes) if bytes > 16 * 1024 * 1024 => {
-                format!(", the largest of {} bytes", text::count(bytes))
+                format!(", the largest has {} bytes", text::count(bytes))
             }
             _ => String::new(),
         };

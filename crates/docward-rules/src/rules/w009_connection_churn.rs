@@ -15,8 +15,8 @@ declare_rule! {
     /// following must hold:
     /// - at least 100 connections ended, half of them within five seconds
     /// - on average at least 60 per minute were accepted
-    /// - per minute, at least half as many were accepted as were open at most. This excludes a probe that
-    ///   connects every few seconds in addition to a pool
+    /// - the number of connections accepted per minute is at least half the maximum number of open connections. This
+    ///   excludes a probe that connects every few seconds in addition to a pool
     ///
     /// ## Without a log
     /// Docward uses the counters of a running server: connections created since its start, or since the date of
@@ -82,7 +82,7 @@ threshold!(
     Int(5),
     "seconds",
     "CN-02.1",
-    "connections whose median life is shorter are reported"
+    "median connection duration below which connections are reported"
 );
 threshold!(
     MIN_ENDED,
@@ -90,7 +90,7 @@ threshold!(
     Int(100),
     "connections",
     "our default",
-    "fewer ended connections say nothing about their life"
+    "minimum number of ended connections"
 );
 threshold!(
     MIN_PER_MINUTE,
@@ -98,7 +98,7 @@ threshold!(
     Int(60),
     "connections",
     "our default",
-    "short connections accepted more rarely on average are probes and tools"
+    "minimum mean rate of accepted connections; slower ones count as probes or tools"
 );
 threshold!(
     MIN_TURNOVER,
@@ -106,7 +106,7 @@ threshold!(
     Float(0.5),
     "connections accepted in a minute per connection open",
     "our default",
-    "a smaller share of short connections is normal with pools"
+    "minimum ratio of accepted to open connections; a smaller one is normal with pools"
 );
 threshold!(
     PER_MINUTE,
@@ -114,7 +114,7 @@ threshold!(
     Int(1000),
     "connections",
     "our default; CN-02.1 names 1000 per second",
-    "this many within a minute are reported whatever their life"
+    "connections per minute that are reported regardless of their duration"
 );
 
 threshold!(
@@ -123,7 +123,7 @@ threshold!(
     Int(300),
     "seconds",
     "our default",
-    "after a start, or between two dates, a server's counters say nothing before"
+    "minimum time after a start, or between two dates, for the counters of a server to be meaningful"
 );
 
 /// The rows of CN-02.2, in words; the server refuses what is beyond its limit.
@@ -149,7 +149,7 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
     match (logged, counted) {
         (None, None) if evidence.workload.is_some() => cx.skip(Need::Server),
         (None, None) => cx.skip(Need::Workload),
-        // A server that has just been started cannot tell yet, a log could.
+        // The counters of a server that was just started show nothing yet. A log could.
         (None, Some(counted)) if counted.seconds < cx.count(&MIN_UPTIME) => cx.skip(Need::Workload),
         (logged, counted) => {
             // A log says more: how long each connection lived, and how they came minute by minute.
@@ -161,7 +161,7 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
     }
 }
 
-/// What a server's counters say about some time.
+/// The counters of a server for some period.
 struct Counted<'e> {
     server: Option<&'e str>,
     created: u64,

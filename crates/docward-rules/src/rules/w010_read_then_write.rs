@@ -60,7 +60,14 @@ declare_rule! {
     check: Deployment(check),
 }
 
-threshold!(MIN_COUNT, "min-count", Int(20), "times", "our default", "fewer are not reported");
+threshold!(
+    MIN_COUNT,
+    "min-count",
+    Int(20),
+    "times",
+    "our default",
+    "minimum number of reads followed by a write"
+);
 
 fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
     for (namespace, count) in evidence.workload.iter().flat_map(|w| &w.read_then_write) {

@@ -72,7 +72,7 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
         let key = sharding::key_of(evidence, cx.settings(), namespace);
         let standing = sharding::standing(evidence, namespace);
         let told: u64 = shapes.iter().map(|s| s.scattered.1).sum();
-        // Of two shards in all, nobody can tell two from all of them.
+        // With two shards, 'two shards' and 'all shards' cannot be distinguished.
         let is_told = told >= often && sharding::shards(evidence, cx.settings()) != Some(2);
         let (all, targeted, how) = if is_told {
             let scattered: u64 = shapes.iter().map(|s| s.scattered.0).sum();
@@ -98,7 +98,7 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
             Some(key) if sharding::is_targeted(&key.fields, &s.shape) => 0,
             _ => s.count,
         };
-        // Of equally many the first one.
+        // If several shapes have the same count, the first one is shown.
         let worst = shapes.iter().rev().max_by_key(|s| scattered(s)).filter(|s| scattered(s) > 0);
         let example = worst
             .map(|s| format!(", first to `{}`", workload::words(&s.shape)))

@@ -66,7 +66,7 @@ threshold!(
     Int(60),
     "seconds",
     "our default; an election takes about 12 s, ST-15 tells of 15 minutes",
-    "refusals over a shorter time are those of a change of primary"
+    "minimum period of refusals; a change of primary causes shorter ones"
 );
 threshold!(
     MIN_COUNT,
@@ -74,7 +74,7 @@ threshold!(
     Int(20),
     "operations",
     "our default",
-    "fewer refused operations are not reported"
+    "minimum number of refused operations"
 );
 
 fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
@@ -167,7 +167,7 @@ mod tests {
 
     use crate::testing::check;
 
-    /// Refusals so many seconds apart.
+    /// Returns refused operations at this interval in milliseconds.
     fn refused(count: u32, apart_ms: u32, command: &str, code: u32) -> String {
         let at = |ms: u32| {
             format!("2024-03-15T10:{:02}:{:02}.{:03}Z", ms / 60_000, ms / 1000 % 60, ms % 1000)

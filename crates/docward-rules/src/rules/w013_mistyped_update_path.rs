@@ -74,7 +74,7 @@ threshold!(
     Int(5),
     "names",
     "DM-06.3",
-    "most names in the path of an update"
+    "maximum number of names in the path of an update"
 );
 threshold!(
     MIN_DOCUMENTS,
@@ -82,7 +82,7 @@ threshold!(
     Int(100),
     "documents",
     "our default",
-    "fewer documents do not show that a field is absent"
+    "minimum number of documents that show that a field is absent"
 );
 
 /// Documents of a part of a collection that show that a field is absent, as often as all of them.

@@ -61,7 +61,7 @@ threshold!(
     Int(102_400),
     "bytes",
     "DM-05.1; AP-S2.2 names the practice, the number is our default",
-    "smaller documents, on average, are not reported"
+    "minimum mean size of the documents"
 );
 threshold!(
     MAX_SHARE,
@@ -69,7 +69,7 @@ threshold!(
     Float(0.1),
     "share of a document's bytes",
     "AP-S2.2",
-    "reads that want less than this share count"
+    "maximum share of the document that a read needs"
 );
 threshold!(
     MIN_READS,
@@ -77,7 +77,7 @@ threshold!(
     Float(0.5),
     "share of the collection's reads",
     "our default",
-    "a smaller share of such reads is not reported"
+    "minimum share of such reads"
 );
 threshold!(
     MIN_COUNT,
@@ -85,7 +85,7 @@ threshold!(
     Int(10),
     "operations",
     "our default",
-    "fewer such reads are not reported"
+    "minimum number of such reads"
 );
 
 fn check(collection: &Collection, cx: &mut Cx<'_>) {
@@ -157,7 +157,7 @@ fn share(profile: &Profile, fields: &[String]) -> Option<f64> {
         let known = profile.fields.iter().filter(|field| field.path.dotted() == path);
         known.map(|field| field.bytes).max()
     };
-    // Of a field and what is in it, the whole counts once.
+    // A field and its subfields count once.
     let is_within = |path: &str, outer: &String| {
         path.strip_prefix(outer.as_str()).is_some_and(|rest| rest.starts_with('.'))
     };

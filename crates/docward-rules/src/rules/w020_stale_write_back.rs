@@ -136,7 +136,7 @@ type Function<'a> = (&'a str, Option<&'a str>, Option<&'a str>, Option<u32>);
 
 fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
     let Some(found) = &evidence.code else { return };
-    // What one function does to one document is one thing to fix.
+    // All changes that one function makes to one document are one finding.
     let mut functions: BTreeMap<(bool, Function<'_>), Vec<&ReadThenWrite>> = BTreeMap::new();
     for write in found.read_then_writes.iter().filter(|write| write.change != Change::Truncated) {
         let mut exceptions = EXCEPTIONS.iter().filter(|e| (e.applies)(found, write));
@@ -145,7 +145,7 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
             continue;
         }
         let place = &write.place;
-        // A function without a name is told from others by its line.
+        // Functions without a name are distinguished by their lines.
         let own = place.function.is_none().then_some(write.read_line);
         let function = (
             place.location.file.as_str(),
@@ -164,7 +164,7 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
 }
 
 fn draft(evidence: &Evidence, writes: &[&ReadThenWrite]) -> Option<Draft> {
-    // Beside a whole document that is put back, its fields need no word.
+    // If the code replaces the whole document, its single fields are not listed.
     let whole = writes.iter().find(|write| write.change == Change::Document);
     let write = whole.or(writes.first())?;
     let path = &write.path;

@@ -1,4 +1,4 @@
-//! AP-S2.4 and SN-18: counts worked out for each request.
+//! AP-S2.4 and SN-18: counts that each request computes.
 
 use docward_model::{Evidence, Severity};
 

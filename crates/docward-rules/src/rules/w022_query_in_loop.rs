@@ -81,7 +81,7 @@ threshold!(
     Int(10),
     "elements",
     "our default",
-    "a loop over a list that is known to be no longer is not a warning"
+    "loops over lists with at most this many elements are not reported as a warning"
 );
 
 fn check(evidence: &Evidence, cx: &mut Cx<'_>) {

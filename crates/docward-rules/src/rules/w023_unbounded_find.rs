@@ -80,7 +80,7 @@ threshold!(
     Int(1000),
     "documents",
     "our default",
-    "a collection that holds no more may be loaded as a whole"
+    "maximum number of documents in a collection that code may load completely"
 );
 
 fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
@@ -134,7 +134,7 @@ fn draft(evidence: &Evidence, query: &ListQuery, stored: Option<u64>) -> Draft {
         &query.place,
         query.collection.as_deref().unwrap_or("find"),
         format!("{who} {which}{of}{now} into memory"),
-        "time and memory grow with the collection, until the process has no memory left",
+        "time and memory grow with the collection, until the process runs out of memory",
         "add a limit and continue behind the last key shown; compute counts and sums on the server; read exports with a cursor",
     )
     .severity(Severity::Warn);

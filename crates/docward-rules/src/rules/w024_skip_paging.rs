@@ -54,7 +54,7 @@ declare_rule! {
     /// filter on that key: `{_id: {$gt: last}}`. If users need page numbers, bound them.
     ///
     /// ## When to ignore it
-    /// Nobody opens pages far behind the first, or a filter always leaves few documents.
+    /// Users open only the first pages, or a filter always leaves few documents.
     W024, "skip-paging",
     level: Recommended,
     area: Speed,
@@ -74,7 +74,7 @@ threshold!(
     Int(10_000),
     "documents",
     "our default",
-    "in a collection that holds no more, skipping is cheap"
+    "maximum number of documents in a collection in which skipping is cheap"
 );
 
 fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
@@ -98,7 +98,7 @@ fn draft(evidence: &Evidence, skip: &SkipQuery, stored: Option<u64>) -> Draft {
     let what = match (skip.from_request, stored) {
         (true, Some(n)) => {
             let n = docward_model::text::count(n);
-            format!("each request skips as many of the {n} documents{of} as it asks for")
+            format!("each request chooses how many of the {n} documents{of} the query skips")
         }
         (true, None) => format!("each request skips as many documents{of} as it asks for"),
         (false, _) if skip.from_caller => {

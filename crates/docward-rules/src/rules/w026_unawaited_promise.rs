@@ -97,7 +97,7 @@ fn words(lost: &LostPromise) -> (Severity, String, &'static str, String) {
             "a Mongoose query is sent only when something awaits it, or calls exec() or then()"
         }
         Promiser::PyMongo => "a coroutine that is not awaited does not run",
-        Promiser::Motor => "if the operation fails, nobody learns of it",
+        Promiser::Motor => "if the operation fails, the error is lost",
         Promiser::Mongoose | Promiser::Node => {
             "if the operation fails, the unhandled rejection ends the process"
         }

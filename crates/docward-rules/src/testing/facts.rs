@@ -147,7 +147,7 @@ pub(super) fn server(facts: &Value) -> Server {
                     .map(|n| n as u64 * 1000),
                 hidden: member.get("hidden").map(Value::is_truthy),
                 arbiter: member.get("arbiter").map(Value::is_truthy),
-                // Tags that were not told are null.
+                // Unknown tags are null.
                 tags: match member.get("tags") {
                     Some(Value::Null) => None,
                     tags => Some(pairs(tags)),

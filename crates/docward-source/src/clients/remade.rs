@@ -50,7 +50,7 @@ impl<'u, 't> Scan<'u, 't> {
             Some((id, name)) if is_constructor && !self.is_shared_class(id) => name,
             Some(_) => return,
         };
-        // One that ends the process leaves nothing behind.
+        // A function that ends the process leaves no client open.
         if name.is_empty() || self.calls_any(id, &["exit"]) && self.calls_any(id, &CLOSES) {
             return;
         }
@@ -228,8 +228,8 @@ impl<'u, 't> Scan<'u, 't> {
         }
     }
 
-    /// Whether what is made at `at` in a function is kept for the next call: put where it outlives the
-    /// function, behind a test or an early return.
+    /// Whether the client that a function creates at `at` is kept for the next call: the function stores it outside,
+    /// or creates it after a test or an early return.
     fn is_kept(&self, id: ScopeId, at: usize) -> bool {
         let unit = self.values.unit;
         let mut keeps = false;

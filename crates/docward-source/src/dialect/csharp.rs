@@ -51,7 +51,7 @@ pub(crate) static DIALECT: Dialect = Dialect {
     is_route: |to| {
         let method = to.rsplit('.').next().unwrap_or(to);
         let is_mapped = ["MapGet", "MapPost", "MapPut", "MapDelete", "MapPatch", "MapMethods"];
-        // What is registered like this is made again for each request, or each time somebody asks for it.
+        // Services that are registered like this are created again for each request, or for each use.
         is_mapped.contains(&method)
             || ["AddScoped", "AddTransient"].contains(&method)
             || handlers::is_route(to)
@@ -84,7 +84,7 @@ const FRAMEWORKS: [&str; 7] = [
     "FastEndpoints",
 ];
 
-/// Properties of `MongoClientSettings` and `MongoUrlBuilder`, and the option that each stands for.
+/// Properties of `MongoClientSettings` and `MongoUrlBuilder`, with their options.
 const PROPERTIES: [(&str, &str); 25] = [
     ("MaxConnectionPoolSize", "maxPoolSize"),
     ("MinConnectionPoolSize", "minPoolSize"),
@@ -303,7 +303,7 @@ fn node<'t>(l: &mut Lower<'_, 't>, node: Node<'_>, scope: ScopeId) -> Kind<'t> {
     }
 }
 
-/// A class; names of its fields stand for `this.name` in all of it.
+/// Lowers a class. In its methods, names of its fields mean `this.name`.
 fn class<'t>(l: &mut Lower<'_, 't>, node: Node<'_>, scope: ScopeId) -> Kind<'t> {
     let marks = marks(l, node, scope);
     let bases = part(node, "base_list").map(parts).unwrap_or_default();
@@ -621,14 +621,14 @@ fn marks<'t>(l: &mut Lower<'_, 't>, node: Node<'_>, scope: ScopeId) -> Vec<Mark<
     marks
 }
 
-/// What the settings of a client say.
+/// The options in the settings of a client.
 #[derive(Default)]
 struct Settings<'u, 't> {
     uri: Option<(&'u Expr<'t>, ScopeId)>,
     options: Vec<CodeOption>,
     hosts: Vec<String>,
     is_partial: bool,
-    /// Whether the driver cannot tell that they are the same as those of an earlier client.
+    /// Whether the driver treats the settings as different from those of every earlier client.
     is_unique: bool,
 }
 
@@ -661,7 +661,7 @@ fn read_settings<'u, 't>(
         out.is_partial = true;
         return;
     }
-    // `settings.RetryWrites = false` behind the declaration.
+    // `settings.RetryWrites = false` after the declaration.
     if let Some(path) = given.path() {
         let owner = scan.values.owner(scope);
         for statement in &scan.values.unit.statements {
@@ -791,7 +791,7 @@ fn captures(unit: &Unit<'_>, id: ScopeId) -> bool {
     found
 }
 
-/// Whether a function answers `true` whatever it is given.
+/// Whether a function returns `true` for every argument.
 fn accepts_all(unit: &Unit<'_>, id: ScopeId) -> bool {
     let mut own = unit.statements.iter().filter(|statement| unit.is_in(statement.scope, id));
     matches!(own.next().map(|s| &s.kind), Some(StatementKind::Return(expr)) if matches!(expr.kind, Kind::Bool(true)))

@@ -219,7 +219,8 @@ fn declare<'t>(l: &mut Lower<'_, 't>, targets: &[Expr<'t>], scope: ScopeId) {
     l.unit.locals.extend(names.map(|name| (scope, name)));
 }
 
-/// `a, err := f()`: the call belongs to the first name. `a, ok := m[k]`: both names tell of the element.
+/// Pairs names and values. In `a, err := f()`, the call belongs to the first name. In `a, ok := m[k]`, both names
+/// describe the element.
 fn pairs<'t>(
     l: &mut Lower<'_, 't>,
     targets: Vec<Expr<'t>>,

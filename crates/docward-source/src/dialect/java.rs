@@ -18,7 +18,7 @@ use crate::{
 /// Java.
 pub(crate) static DIALECT: Dialect = Dialect { lower: node, ..JVM };
 
-/// What Java and Kotlin share: the driver, Spring, and the library of the language.
+/// The common parts of Java and Kotlin: the driver, Spring, and the standard library.
 pub(super) const JVM: Dialect = Dialect {
     client,
     builders: &BUILDERS,

@@ -1,4 +1,4 @@
-//! Kotlin. Its grammar has few fields, so children are told apart by their kinds.
+//! Kotlin. Its grammar has few fields, so children are distinguished by their kinds.
 
 use std::borrow::Cow;
 
@@ -47,7 +47,7 @@ fn node<'t>(l: &mut Lower<'_, 't>, node: Node<'_>, scope: ScopeId) -> Kind<'t> {
         }
         "function_declaration" | "anonymous_function" => {
             let marks = marks(l, node, scope);
-            // Defaults of parameters stand beside them, and are values like others.
+            // Defaults of parameters are siblings of the parameters, and are values like others.
             for child in part(node, "function_value_parameters").map(parts).unwrap_or_default() {
                 if child.kind() != "parameter" {
                     let expr = l.node(child, scope);
@@ -88,7 +88,7 @@ fn node<'t>(l: &mut Lower<'_, 't>, node: Node<'_>, scope: ScopeId) -> Kind<'t> {
             }
             Kind::Function(inner)
         }
-        // A getter runs whenever somebody looks.
+        // A getter runs on every access.
         "getter" => {
             let function = Function {
                 name: "getter",
@@ -289,7 +289,7 @@ fn arguments<'t>(l: &mut Lower<'_, 't>, list: Node<'_>, scope: ScopeId) -> Vec<A
         .collect()
 }
 
-/// A text in which `$name` stands for the value of a name: to the grammar that is text, in pieces.
+/// Replaces `$name` in a text by the value of the name. The grammar has only pieces of text there.
 fn with_names<'t>(text: Kind<'t>, source: &'t str, start: usize) -> Kind<'t> {
     let Kind::Text(held) = text else { return text };
     let mut parts = Vec::new();

@@ -26,7 +26,7 @@ use crate::{
 /// A database, where it is named, and a collection.
 type Named = (Option<String>, String);
 
-/// What a language means for MongoDB.
+/// The properties of a language for MongoDB.
 pub(crate) struct Dialect {
     /// Brings one node of the grammar into the small form.
     pub(crate) lower: for<'t> fn(&mut Lower<'_, 't>, Node<'_>, ScopeId) -> Kind<'t>,
@@ -38,7 +38,7 @@ pub(crate) struct Dialect {
     pub(crate) has_pools: bool,
     /// A call that the driver raises an error for.
     pub(crate) refused: for<'u, 't> fn(&Scan<'u, 't>, &'u Call<'t>) -> Option<RefusedCall>,
-    /// A password that a call gives to the driver beside the connection string, and what it is called there.
+    /// A password that a call gives to the driver in addition to the connection string, and its name there.
     pub(crate) password: for<'u, 't> fn(
         &Values<'u, 't>,
         &'u Call<'t>,
@@ -54,13 +54,13 @@ pub(crate) struct Dialect {
     pub(crate) bare_duration: Duration,
     /// Functions that read a variable of the environment, or a setting; their second argument is a default.
     pub(crate) reads_environment: &'static [&'static str],
-    /// What reads a variable in place of a literal, where that compiles everywhere.
+    /// The expression that reads a variable in place of a literal, if it compiles everywhere.
     pub(crate) lookup: fn(Language) -> Option<Lookup>,
     /// Functions whose first argument is a text that the others are filled into.
     pub(crate) formats: &'static [(&'static str, Signs)],
     /// The same for the method `format` of texts.
     pub(crate) format_method: Signs,
-    /// What an annotation says of the function below it, when a framework calls that for each request.
+    /// The kind of handler that an annotation declares, if a framework calls the function for each request.
     pub(crate) handler_mark: fn(&str) -> Option<&'static str>,
     /// Other functions that a framework calls for each request or event, in words.
     pub(crate) handles: for<'t> fn(&Unit<'t>, ScopeId, &Function<'t>, &str) -> Option<String>,
@@ -70,11 +70,11 @@ pub(crate) struct Dialect {
     pub(crate) is_serverless: for<'t> fn(&Unit<'t>, &Function<'t>) -> bool,
     /// Whether a module is a web framework.
     pub(crate) is_framework: fn(&str) -> bool,
-    /// Functions that run when the program starts, beside `main` and those of frameworks.
+    /// Functions that run when the program starts, in addition to `main` and those of frameworks.
     pub(crate) entry_functions: &'static [&'static str],
-    /// How lines begin that declare a function which runs only when somebody calls it by its name.
+    /// Starts of lines that declare a function which runs only if code calls it by its name.
     pub(crate) plain_functions: &'static [&'static str],
-    /// How many arguments stand before the name in `createCollection`, at least.
+    /// Minimum number of arguments before the name in `createCollection`.
     pub(crate) leading_arguments: usize,
     /// Whether comparisons may have more than two sides, and come as a list of them.
     pub(crate) chains_comparisons: bool,
@@ -82,15 +82,15 @@ pub(crate) struct Dialect {
     pub(crate) names_imported_files: bool,
     /// Whether a class declares documents.
     pub(crate) is_document_class: for<'t> fn(&Unit<'t>, &[&'t str], &[Mark<'t>]) -> bool,
-    /// Whether a file, by its path in small letters, is a test.
+    /// Whether a file is a test, by its path in lower case.
     pub(crate) is_test: fn(&str) -> bool,
-    /// What other files need to know of a file, beside constants and classes of documents.
+    /// Collects facts about a file that other files need, except constants and classes of documents.
     pub(crate) survey: for<'u, 't> fn(&Values<'u, 't>, &str, &mut Known),
     /// The importer that reads the models of a file.
     pub(crate) library: for<'u, 't> fn(&Values<'u, 't>, &str) -> Option<Library>,
 }
 
-/// What a bare number means as a duration.
+/// The meaning of a bare number as a duration.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Duration {
     /// The method that takes it knows.
@@ -106,7 +106,7 @@ const CLIENTS: [&str; 4] = ["MongoClient", "AsyncIOMotorClient", "AsyncMongoClie
 const READS_ENVIRONMENT: &[&str] =
     &["getenv", "get", "env", "config", "str", "getOrDefault", "GetEnv", "getEnv"];
 
-/// What languages agree on; a dialect says what differs.
+/// The common defaults of languages; a dialect overrides them.
 const USUAL: Dialect = Dialect {
     lower: |l, node, scope| l.rest(node, scope),
     client: |_, _, _| None,
@@ -147,7 +147,7 @@ fn is_module_of(module: &str, frameworks: &[&str]) -> bool {
     })
 }
 
-/// What a function is, with its name.
+/// Describes a function with its name.
 fn named(what: &str, function: &Function<'_>) -> String {
     match function.name {
         "" => what.to_owned(),

@@ -74,7 +74,7 @@ fn node<'t>(l: &mut Lower<'_, 't>, node: Node<'_>, scope: ScopeId) -> Kind<'t> {
             l.block_field(node, "body", scope);
             Kind::Other(Vec::new())
         }
-        // What is sent as it is, and types.
+        // Literal HTML outside of PHP tags, and types.
         "text"
         | "php_tag"
         | "text_interpolation"
@@ -411,7 +411,7 @@ fn array<'t>(l: &mut Lower<'_, 't>, node: Node<'_>, scope: ScopeId) -> Kind<'t> 
     Kind::Object(entries)
 }
 
-/// A text in double quotes: whatever is no text and no escape is filled in.
+/// Lowers a text in double quotes. Every part that is neither text nor an escape is interpolated.
 fn filled_in<'t>(l: &mut Lower<'_, 't>, node: Node<'_>, scope: ScopeId) -> Kind<'t> {
     let mut held = Vec::new();
     for child in parts(node) {

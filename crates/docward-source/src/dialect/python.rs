@@ -63,7 +63,7 @@ fn node<'t>(l: &mut Lower<'_, 't>, node: Node<'_>, scope: ScopeId) -> Kind<'t> {
     match node.kind() {
         "module" | "block" => l.block(node, scope),
         "expression_statement" => {
-            // A text on its own is documentation.
+            // A string in a statement of its own is documentation.
             if let [only] = parts(node).as_slice()
                 && matches!(only.kind(), "string" | "concatenated_string")
             {

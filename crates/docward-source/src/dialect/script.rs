@@ -77,7 +77,7 @@ fn node<'t>(l: &mut Lower<'_, 't>, node: Node<'_>, scope: ScopeId) -> Kind<'t> {
     match node.kind() {
         "program" | "statement_block" => l.block(node, scope),
         "class_body" => {
-            // Decorators stand beside what they belong to.
+            // Decorators are siblings of the declaration that they belong to.
             let mut marks = Vec::new();
             for child in parts(node) {
                 match child.kind() {
@@ -111,7 +111,7 @@ fn node<'t>(l: &mut Lower<'_, 't>, node: Node<'_>, scope: ScopeId) -> Kind<'t> {
                     held.into_iter().for_each(|expr| l.eval(expr, scope));
                 }
             }
-            // What is exported: the outermost functions of the statement.
+            // The outermost functions of the statement are exported.
             for id in before..l.unit.scopes.len() {
                 if l.unit.scopes[id].parent == scope
                     && let ScopeKind::Function(function) = &mut l.unit.scopes[id].kind
@@ -358,7 +358,7 @@ fn has_gaps(pattern: &str) -> bool {
     plain.starts_with("[,") || plain.contains(",,") || plain.contains("...")
 }
 
-/// `Promise.all([…])` of a list that stands there.
+/// Whether a call is `Promise.all([…])` with a literal list.
 fn is_all(call: &Call<'_>) -> bool {
     call.method() == Some("all")
         && call.receiver().is_some_and(|of| matches!(of.kind, Kind::Name("Promise")))
@@ -553,7 +553,7 @@ fn client<'u, 't>(scan: &Scan<'u, 't>, expr: &'u Expr<'t>, scope: ScopeId) -> Op
         }
         (Some("MongooseModule"), "forRoot") => Driver::Mongoose,
         (None, "monk") => Driver::Node,
-        // Meteor connects by itself, with these.
+        // Meteor connects without a call in the code, with these options.
         (Some("Mongo"), "setConnectionOptions") => {
             let mut options = Vec::new();
             let whole = scan.options_of(call.positional(0)?, scope, &mut options);
@@ -585,7 +585,7 @@ fn client<'u, 't>(scan: &Scan<'u, 't>, expr: &'u Expr<'t>, scope: ScopeId) -> Op
     })
 }
 
-/// Whether a call connects right away, and somebody learns how that ends. The driver and Mongoose do.
+/// Whether a call connects immediately and the code can observe the result. The driver and Mongoose do so.
 fn connects<'u, 't>(
     scan: &Scan<'u, 't>,
     expr: &'u Expr<'t>,

@@ -10,7 +10,7 @@ use super::{
     Reading, chain_base,
 };
 
-/// Where a call stands: the range of what is called.
+/// The byte range of the callee of a call.
 type Span = (usize, usize);
 
 /// The calls that are chained to each call, with their scopes.

@@ -76,7 +76,7 @@ const LOOKUPS: [&str; 12] = [
     "in_array",
     "Load",
 ];
-/// Methods that write, beside those that update.
+/// Methods that write, except those that update.
 const WRITES: [&str; 15] = [
     "save",
     "insert",
@@ -352,7 +352,7 @@ impl<'u, 't> Scan<'u, 't> {
                 {
                     return of_module(class);
                 }
-                // `this.users.findByEmail(…)` of a class that somebody hands over.
+                // `this.users.findByEmail(…)` of a class that the program injects.
                 let is_member = matches!(of.kind, Kind::Member(..));
                 let is_telling = name.len() >= TELLING
                     && (name.contains('_') || name[1..].contains(|c: char| c.is_ascii_uppercase()));

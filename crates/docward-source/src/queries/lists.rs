@@ -18,7 +18,7 @@ use super::{
 /// Methods that begin a query of a list.
 const BEGINS: [&str; 8] =
     ["find", "Find", "findAll", "find_all", "find_many", "all", "get", "objects"];
-/// Methods behind a query that bound its results, take one of them, or read them one by one.
+/// Methods on a query that limit its results, take one of them, or read them one by one.
 const BOUNDS: [&str; 37] = [
     "limit",
     "Limit",
@@ -58,7 +58,7 @@ const BOUNDS: [&str; 37] = [
     "remove",
     "where",
 ];
-/// Methods behind a query that load its results.
+/// Methods on a query that load its results.
 const LOADS: [&str; 13] = [
     "toArray",
     "to_list",
@@ -242,7 +242,7 @@ impl<'u, 't> Scan<'u, 't> {
         are_vague.then_some((kind, names))
     }
 
-    /// Whether a document gets conditions behind its declaration: `filter.state = …`, `filter["state"] = …`.
+    /// Whether code adds conditions to a document after its declaration: `filter.state = …`, `filter["state"] = …`.
     fn is_filled_later(&self, name: &str, scope: ScopeId) -> bool {
         let unit = self.values.unit;
         let function = self.outer_function(scope);
@@ -303,7 +303,7 @@ impl<'u, 't> Scan<'u, 't> {
         })
     }
 
-    /// `options.SetLimit(n)` behind the declaration.
+    /// Whether `options.SetLimit(n)` follows the declaration.
     fn sets_limit(&self, name: &str, scope: ScopeId) -> bool {
         let function = self.outer_function(scope);
         let mut found = false;

@@ -40,7 +40,7 @@ const DUPLICATE: [&str; 7] = [
     "DuplicateKey",
 ];
 
-/// A sum with 1: what is added to, and where it stands.
+/// An addition of 1: its other operand and its position.
 struct Sum<'u, 't> {
     expr: &'u Expr<'t>,
     scope: ScopeId,

@@ -10,7 +10,7 @@ use super::{
     Query, Reading, Reads, chain_base,
 };
 
-/// Methods behind which a chain is about a list in memory.
+/// Methods after which a chain works on a list in memory.
 const IN_MEMORY: [&str; 7] =
     ["stream", "AsEnumerable", "asSequence", "toList", "ToList", "ToListAsync", "toArray"];
 /// Functions that keep a number within bounds.

@@ -372,7 +372,7 @@ impl<'u, 't> Scan<'u, 't> {
         self.made(self.reading(), value, scope, 1).loaded()
     }
 
-    /// What a variable is filled with behind its declaration, in the same function.
+    /// Returns the values that the same function adds to a variable after its declaration.
     fn filled(
         &self,
         reading: &Reading<'u, 't>,

@@ -54,10 +54,10 @@ const CHAINED: [&str; 13] = [
     "only",
 ];
 
-/// A document that was loaded.
+/// A loaded document.
 #[derive(Clone, Debug)]
 pub(crate) struct Loaded {
-    /// The collection or model, when that can be told.
+    /// The collection or model, if known.
     pub(crate) collection: Option<String>,
     /// Whether a caller hands it to the function.
     pub(crate) from_caller: bool,
@@ -150,7 +150,7 @@ impl<'u, 't> Scan<'u, 't> {
     fn array_of(&self, expr: &Expr<'t>) -> Option<(String, String)> {
         match &expr.kind {
             Kind::Member(of, name) => match &of.kind {
-                // `req.user` is loaded by whoever checks logins.
+                // The login check of the framework loads `req.user`.
                 Kind::Member(..) if of.path().as_deref() == Some("req.user") => {
                     Some(("req.user".to_owned(), (*name).to_owned()))
                 }
@@ -192,8 +192,8 @@ impl<'u, 't> Scan<'u, 't> {
             let loaded = self.loaded_for(root, scope);
             return loaded.or_else(|| self.loaded_for_name(root, at, scope));
         }
-        // What is given to it for good, in a block around the place, makes older values forgotten:
-        // `user = new User()` behind a search that found none.
+        // An unconditional assignment in an enclosing block hides older values: `user = new User()` after a search
+        // without a result.
         let unit = self.values.unit;
         let last = given
             .iter()
@@ -214,7 +214,7 @@ impl<'u, 't> Scan<'u, 't> {
     fn loaded_for(&self, root: &str, scope: ScopeId) -> Option<Loaded> {
         let (id, function) = self.values.unit.function(scope)?;
         let (_, class) = function.parameters.iter().find(|(name, _)| *name == root)?;
-        // `current_user: User = Depends(…)`, a document of Beanie that somebody loaded.
+        // `current_user: User = Depends(…)`: a document of Beanie that another function loads.
         let class = class.rsplit('.').next().unwrap_or(class).trim();
         if self.values.unit.language == crate::Language::Python
             && self.values.known.models.contains_key(class)
@@ -405,7 +405,7 @@ impl<'u, 't> Scan<'u, 't> {
         found
     }
 
-    /// A document that a function answers with: what a search of a mapper or driver found, whatever it is called on.
+    /// Returns the document that a function returns: the result of a search of a mapper or driver.
     fn returned_load(&self, value: &'u Expr<'t>, scope: ScopeId, steps: u32) -> Option<Loaded> {
         if steps > 8 {
             return None;
@@ -557,7 +557,7 @@ impl Values<'_, '_> {
     }
 }
 
-/// What a query is about, behind the calls that narrow it: `User.objects` of `User.objects.filter(…)`.
+/// Returns the subject of a query without the calls that narrow it: `User.objects` of `User.objects.filter(…)`.
 fn queried(expr: &Expr<'_>) -> Option<String> {
     let call = expr.call()?;
     match call.callee.path() {

@@ -198,7 +198,7 @@ impl<'u, 't> Scan<'u, 't> {
         found
     }
 
-    /// Whether the function looks a value up in a list that stands in the code: `if (!ROLES.includes(role)) return`.
+    /// Whether the function looks up a value in a literal list: `if (!ROLES.includes(role)) return`.
     fn is_listed(&self, value: &'u Expr<'t>, scope: ScopeId) -> bool {
         let unit = self.values.unit;
         let Some(path) = value.path() else { return false };
@@ -230,7 +230,7 @@ impl<'u, 't> Scan<'u, 't> {
         found
     }
 
-    /// Whether a list, set or map stands in the code itself.
+    /// Whether a list, set or map is a literal.
     fn is_fixed(&self, expr: &'u Expr<'t>, scope: ScopeId) -> bool {
         let (value, _) = self.values.follow(expr, scope);
         let is_made = value.call().is_some_and(|call| {
@@ -337,7 +337,7 @@ impl<'u, 't> Scan<'u, 't> {
             .collect();
         for append in &mut self.out.code.appends {
             let key = (append.place.function.clone(), append.path.clone());
-            // What is removed and added by turns is in once: a toggle, or an element that is written anew.
+            // An element that code removes and adds in turn occurs once: a toggle, or an element that is replaced.
             append.is_unique |= key.0.is_some() && removed.contains(&key);
         }
     }
@@ -390,8 +390,7 @@ impl<'u, 't> Scan<'u, 't> {
         self.out.code.emptied.extend(found);
     }
 
-    /// Whether what is pushed has a `$slice`, also one that is put into it on the way:
-    /// `element.append("$slice", -5)`.
+    /// Whether a pushed value has a `$slice`, also if it is added later: `element.append("$slice", -5)`.
     pub(super) fn has_slice(&self, value: &'u Expr<'t>, scope: ScopeId) -> bool {
         let (made, _) = self.values.follow(value, scope);
         let mut is_put = false;
@@ -410,8 +409,7 @@ impl<'u, 't> Scan<'u, 't> {
     }
 }
 
-/// Whether an element records a value that is not a constant of the element alone: one of its entries is the same
-/// expression.
+/// Whether an entry of the added element is the same expression as the value that is set.
 pub(crate) fn records(added: &Expr<'_>, set: &Expr<'_>) -> bool {
     let Kind::Object(entries) = &added.kind else { return false };
     entries.iter().any(|entry| is_same_value(&entry.value, set))

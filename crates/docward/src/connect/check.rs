@@ -46,7 +46,7 @@ pub(crate) struct CheckArgs {
     #[arg(value_name = "URI")]
     uris: Vec<String>,
 
-    /// Connection string of a client, like URI; can be repeated
+    /// Connection string of a client (the same as the argument URI); can be repeated
     #[arg(long, value_name = "URI")]
     client_uri: Vec<String>,
 

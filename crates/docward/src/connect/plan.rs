@@ -27,7 +27,7 @@ Examples:
   docward connect plan --method srv    from [deployment] and [[service]] in docward.toml
   docward connect plan --method srv --format html --output plan.html
 
-Exit codes: 0 within 80 % of the limit, 1 above, 2 could not run.";
+Exit codes: 0 at most 80 % of the limit, 1 more, 2 the command could not run.";
 
 pub(super) fn methods() -> impl clap::builder::TypedValueParser<Value = Method> {
     words(&Method::ALL, |method| {
@@ -90,7 +90,7 @@ pub(crate) struct PlanArgs {
     #[arg(long, value_parser = platforms(), default_value = "process", requires = "apps")]
     platform: Platform,
 
-    /// Class of the service, which determines the servers that it reads from
+    /// Class of the service, which determines its read preference
     #[arg(long, value_parser = classes(), requires = "apps")]
     class: Option<ServiceClass>,
 

@@ -199,7 +199,8 @@ fn emit(
     for (name, text) in &files {
         let path = directory.join(name);
         let parent = path.parent().unwrap_or(directory);
-        fs::create_dir_all(parent).with_context(|| format!("cannot make {}", parent.display()))?;
+        fs::create_dir_all(parent)
+            .with_context(|| format!("cannot create the directory {}", parent.display()))?;
         put(text, Some(&path))?;
     }
     let shown = directory.display();

@@ -32,7 +32,7 @@ Examples:
 The command creates a scratch database, docward_simulate_…, and drops it at the end. It does so \
  after a failure, Ctrl-C or SIGTERM as well. docs/design-simulate.md explains the figures.
 
-Exit codes: 0 measured, or plan shown (without --yes), 2 could not run.";
+Exit codes: 0 measured, or plan shown (without --yes), 2 the command could not run.";
 
 /// The maximum size of an alternative in bytes.
 const MAX_BYTES: u64 = 8 << 30;

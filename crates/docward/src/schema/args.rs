@@ -62,7 +62,7 @@ A and B are files or connection strings. A file is a schema, a validator, the me
  mongodump, or a model in code (FILE#MODEL). With a connection string, Docward reads the \
  validator of --namespace.
 
-Exit codes: 0 the schemas are equivalent, 1 they differ, 2 could not run.";
+Exit codes: 0 the schemas are equivalent, 1 they differ, 2 the command could not run.";
 
 const IMPORT_EXAMPLES: &str = "\
 Examples:
@@ -165,7 +165,7 @@ Steps: with warn, MongoDB logs writes that break the schema. With moderate, new 
 Docward saves the previous validator in a file. `docward schema rollback FILE URI` restores it.
 
 Exit codes: 0 done or dry run, 1 not done (documents break the schema, or the step would accept \
- writes that are refused now), 2 could not run.";
+ writes that are refused now), 2 the command could not run.";
 
 const ROLLBACK_EXAMPLES: &str = "\
 Examples:
@@ -216,7 +216,7 @@ pub(crate) struct ApplyArgs {
     #[arg(long, value_name = "DIR", default_value = "docward-undo")]
     pub(crate) undo: PathBuf,
 
-    /// Number of documents that break the schema to fetch and explain
+    /// Number of invalid documents to fetch and explain
     #[arg(long, alias = "max-violations", value_name = "N", default_value_t = 1000, value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) examples: u64,
 
@@ -289,12 +289,12 @@ Examples:
   docward schema check user.schema.json \"$MONGODB_URI\" --collection db_shop.t_user
   docward schema check dump/db_shop/t_user.metadata.json dump/ --collection t_user
 
-A running deployment does the counting, and sends only documents that break the schema.
+For a running deployment, the server counts, and Docward fetches only documents that break the schema.
 
 SCHEMA is a file with a $jsonSchema, a validator, a collMod or create command, or the metadata of \
  a mongodump. It can have schemas for several collections, as `schema infer` writes them.
 
-Exit codes: 0 nothing at or above --fail-on, 1 documents break the schema, 2 could not run or ran with \
+Exit codes: 0 nothing at or above --fail-on, 1 documents break the schema, 2 the command could not run or ran with \
 problems.";
 
 const TEST_EXAMPLES: &str = "\
@@ -303,7 +303,7 @@ Examples:
   docward schema test user.schema.json user.json
   mongoexport ... --limit 1 | docward schema test user.schema.json -
 
-Exit codes: 0 accepted, 1 refused, 2 could not run.";
+Exit codes: 0 accepted, 1 refused, 2 the command could not run.";
 
 /// How to read a schema off documents.
 #[derive(Args, Debug)]

@@ -80,7 +80,7 @@ pub(crate) fn import(args: &ImportArgs) -> anyhow::Result<u8> {
     match args.output.as_deref() {
         Some(directory) if print::is_directory(directory) => {
             std::fs::create_dir_all(directory)
-                .with_context(|| format!("cannot make the directory {}", directory.display()))?;
+                .with_context(|| format!("cannot create the directory {}", directory.display()))?;
             for model in &models {
                 let name = model.1.collection.as_deref().unwrap_or(&model.1.name);
                 let name: String =

@@ -215,11 +215,11 @@ fn tell(outcome: &Outcome<'_>, format: InferFormat) {
     if format != InferFormat::Mongosh {
         for open in inferred.undecided.iter().take(SHOWN) {
             let path = if open.path.is_empty() { "the document" } else { &open.path };
-            complain(&print::one_line(&format!("  open: {path}: {}", open.why)));
+            complain(&print::one_line(&format!("  not constrained: {path}: {}", open.why)));
         }
         if inferred.undecided.len() > SHOWN {
             let more = inferred.undecided.len() - SHOWN;
-            complain(&format!("  open: {more} more; --format report lists them"));
+            complain(&format!("  not constrained: {more} more; --format report lists them"));
         }
     }
 }
@@ -228,7 +228,7 @@ fn write(args: &InferArgs, outcomes: &[Outcome<'_>]) -> anyhow::Result<()> {
     let output = args.reading.output.as_deref();
     if let Some(directory) = output.filter(|path| print::is_directory(path)) {
         std::fs::create_dir_all(directory)
-            .with_context(|| format!("cannot make the directory {}", directory.display()))?;
+            .with_context(|| format!("cannot create the directory {}", directory.display()))?;
         for outcome in outcomes {
             let ending = match args.format {
                 InferFormat::Json => "schema.json",

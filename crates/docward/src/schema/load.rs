@@ -89,7 +89,7 @@ pub(crate) fn load(path: &Path) -> anyhow::Result<Vec<Loaded>> {
     }
     let document = json::parse_one(text).map_err(|error| {
         anyhow::anyhow!(
-            "{shown}: neither a JSON document nor code with models of a known library: {error}"
+            "{shown}: not a JSON document ({error}), and not source code with models of a supported library"
         )
     })?;
     if is_foreign(&document) {

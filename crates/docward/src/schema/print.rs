@@ -88,7 +88,7 @@ pub(crate) fn script(namespace: &Namespace, inferred: &Inferred) -> String {
     }
     for open in &inferred.undecided {
         let path = if open.path.is_empty() { "the document" } else { &open.path };
-        out.push_str(&one_line(&format!("// open: {path}: {}", open.why)));
+        out.push_str(&one_line(&format!("// not constrained: {path}: {}", open.why)));
         out.push('\n');
     }
     out.push_str(&format!(

@@ -217,7 +217,7 @@ fn the_role_for_a_time_series_grants_all_that_is_asked() {
     assert_eq!(report["sources"][0]["sampled"], false);
 }
 
-/// A user who may monitor a cluster but not list collections is told about the privileges for time
+/// A user who may monitor a cluster but not list collections learns which privileges it needs for time
 /// series at once.
 #[test]
 fn the_role_for_a_watcher_knows_of_time_series_it_has_not_seen() {

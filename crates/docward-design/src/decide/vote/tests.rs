@@ -5,7 +5,7 @@ use docward_model::Spread;
 use super::*;
 
 /// Returns facts about four small children of one parent, which are read and written with it.
-/// Nothing speaks against embedding.
+/// Nothing argues against embedding.
 fn facts() -> Facts {
     Facts {
         kind: Kind::OneToMany,

@@ -274,7 +274,7 @@ fn read_kind(node: &Node, faults: &mut Faults<'_>) -> Option<BsonType> {
     if found.is_none() {
         let hint = match nearest(text, TYPES.iter().copied()) {
             Some(near) => format!("did you mean `{near}`?"),
-            None => format!("known are {}", listed(TYPES)),
+            None => format!("known types: {}", listed(TYPES)),
         };
         faults.push(node.at, format!("unknown type `{text}`"), Some(hint));
     }

@@ -68,7 +68,7 @@ fn unknown_keys_are_named_with_what_was_meant() {
     fault(
         "    rate: 20/s",
         "    rate: 20/s\n    zzz: 1",
-        "m.yaml:23:5: read `page` has no `zzz`; known are `rate`, `from`, `where`, `sort`, `limit`, `fields`, `with`, `count`, `sum`, `may-be-stale`",
+        "m.yaml:23:5: read `page` has no `zzz`; known keys: `rate`, `from`, `where`, `sort`, `limit`, `fields`, `with`, `count`, `sum`, `may-be-stale`",
     );
 }
 

@@ -7,7 +7,7 @@ use docward_model::{
 
 use crate::facts::{deployment::server, names};
 
-/// Words of names of accounts that are meant for administration.
+/// Words in the names of administrators' accounts.
 pub const ADMINISTRATORS: &[&str] = &[
     "admin",
     "administrator",
@@ -37,7 +37,7 @@ pub fn names_word(name: &str, word: &str) -> bool {
     !word.is_empty() && name.windows(word.len()).any(|part| part == word)
 }
 
-/// Whether an account is meant for administration by its name, as S004 is configured.
+/// Whether the name of an account marks it as an administrator's, as S004 is configured.
 pub fn administers(settings: &Settings, user: &User) -> bool {
     let more = match settings.threshold_at("S004", "administrator-names", None) {
         Some(ThresholdSetting::Words(more)) => more.as_slice(),
@@ -47,7 +47,7 @@ pub fn administers(settings: &Settings, user: &User) -> bool {
     words.any(|word| names_word(&user.name, word))
 }
 
-/// What an account may do to documents.
+/// The rights of an account on documents.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Act {
     /// Insert or update them.
@@ -100,7 +100,7 @@ pub struct Powers<'a> {
 }
 
 impl<'a> Powers<'a> {
-    /// What an account may do.
+    /// Returns the rights of an account.
     pub fn of(evidence: &'a Evidence, user: &'a User) -> Self {
         let powerful = |roles: &'a [Role]| -> Vec<&'a Role> {
             roles.iter().filter(|(_, role)| is_powerful(role)).collect()
@@ -166,11 +166,11 @@ const ADMINISTRATION: &[&str] = &[
 /// validators is V010's matter.
 const DATABASE_ADMINISTRATION: &[&str] = &["dropDatabase", "collMod", "enableProfiler"];
 
-/// Actions on documents, which an application has on its own database only.
+/// Actions on documents, which an application needs only on its own database.
 const WORK: &[&str] = &["find", "insert", "update", "remove"];
 
-/// Privileges of a role that let an account do more than read and write one database, in words. Where
-/// nobody asked for privileges, only what is known of writing tells.
+/// Describes the privileges of a role that allow more than reading and writing one database. If the privileges were
+/// not read, only the known write permissions count.
 fn powerful_privileges(evidence: &Evidence, role: &CustomRole) -> Vec<String> {
     let asked = evidence.server.as_ref().and_then(|server| server.role_privileges.as_ref());
     let Some(all) = asked else {
@@ -282,13 +282,13 @@ pub fn is_powerful(role: &str) -> bool {
         )
 }
 
-/// The business database an account reads or writes, by itself or through a role that people made.
+/// Returns the business database that an account reads or writes, directly or through a custom role.
 pub fn business_database<'a>(evidence: &'a Evidence, user: &'a User) -> Option<&'a str> {
     let held = || custom_roles(evidence, user);
     let by_roles = user.roles.iter().chain(held().flat_map(|role| &role.inherits));
     let by_roles =
         by_roles.filter(|(_, role)| matches!(role.as_str(), "readWrite" | "read" | "dbOwner"));
-    // An empty name stands for any database, so for none that the account works on.
+    // An empty name means any database, so it does not show which database the account uses.
     let by_privileges = held().flat_map(|role| &role.writes).filter(|(db, _)| !db.is_empty());
     let mut databases = by_roles.chain(by_privileges).map(|(db, _)| db.as_str());
     databases.find(|db| !server::is_system_database(db))

@@ -23,10 +23,10 @@ const UNUSED_V4: [Ipv4Net; 3] = [
     Ipv4Net::new_assert(Ipv4Addr::new(127, 0, 0, 0), 8),
     Ipv4Net::new_assert(Ipv4Addr::new(224, 0, 0, 0), 3),
 ];
-/// The part of IPv6 that public addresses are given out of.
+/// The IPv6 range of public addresses.
 const PUBLIC_V6: Ipv6Net = Ipv6Net::new_assert(Ipv6Addr::new(0x2000, 0, 0, 0, 0, 0, 0, 0), 3);
 
-/// Which share of the public addresses of IPv4 and of IPv6 lies in these ranges.
+/// Returns the shares of the public addresses of IPv4 and of IPv6 in these ranges.
 pub fn public_shares(ranges: &[IpNet]) -> (f64, f64) {
     // Joined, no address is in two of them.
     let ranges = IpNet::aggregate(&ranges.to_vec());
@@ -58,7 +58,7 @@ pub enum Reach {
     Loopback,
     /// Private networks, carriers' and link-local ranges.
     Private,
-    /// Every address the machine has, whatever those are.
+    /// All addresses of the machine.
     Everything,
     /// The internet.
     Public,

@@ -1,4 +1,4 @@
-//! Which collections are core business.
+//! Determines which collections are core business.
 
 use docward_model::{Collection, CollectionKind, CoreSource, Settings};
 

@@ -16,16 +16,16 @@ use crate::facts::deployment::addresses::{Reach, reach};
 const DEVELOPMENT_HOSTS: &[&str] =
     &["mongo", "mongodb", "host.docker.internal", "host.containers.internal"];
 
-/// What a connection string leads to, and who says so.
+/// The topology behind a connection string, and its source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shape<'a> {
-    /// One server on its own.
+    /// A standalone server.
     Standalone,
-    /// A replica set, by name where a running server or the string tells it.
+    /// A replica set, with its name if a running server or the string provides it.
     ReplicaSet(Option<&'a str>),
     /// Routers in front of shards.
     Sharded,
-    /// Nobody says.
+    /// Unknown.
     Unknown,
 }
 
@@ -36,7 +36,7 @@ pub struct Client<'a> {
     pub uri: &'a ClientUri,
     /// The declared service it belongs to.
     pub service: Option<&'a Service>,
-    /// What it leads to.
+    /// The topology behind the string.
     pub shape: Shape<'a>,
     /// Whether a running server said so.
     pub is_seen: bool,
@@ -57,7 +57,7 @@ pub fn clients<'a>(evidence: &'a Evidence, settings: &'a Settings) -> Vec<Client
         .collect()
 }
 
-/// The declared service a string belongs to: said to, by its `appName`, or by the file it stands in.
+/// Returns the declared service of a string: by its declaration, its `appName`, or the file that contains it.
 fn service<'a>(uri: &ClientUri, settings: &'a Settings) -> Option<&'a Service> {
     let named = |name: &str| settings.services.iter().find(|service| service.name == name);
     if let Some(name) = &uri.service {
@@ -70,7 +70,8 @@ fn service<'a>(uri: &ClientUri, settings: &'a Settings) -> Option<&'a Service> {
     settings.services.iter().find(|service| service.code.iter().any(|glob| glob.matches(file)))
 }
 
-/// What a string leads to. A running server is believed first, then the string, then what is declared.
+/// Determines the topology behind a string: from a running server first, then from the string, then from the
+/// declaration.
 fn shape<'a>(uri: &'a ClientUri, evidence: &'a Evidence, settings: &Settings) -> (Shape<'a>, bool) {
     match evidence.server.as_ref().and_then(|server| server.topology.as_ref()) {
         Some(Topology::Standalone) => return (Shape::Standalone, true),
@@ -92,7 +93,7 @@ fn shape<'a>(uri: &'a ClientUri, evidence: &'a Evidence, settings: &Settings) ->
 }
 
 impl<'a> Client<'a> {
-    /// What the service may expect, when declared.
+    /// Returns the class of the service, if declared.
     pub fn class(&self) -> Option<ServiceClass> {
         self.service.and_then(|service| service.class)
     }
@@ -277,10 +278,13 @@ impl<'a> Client<'a> {
         let owner = self.uri.owner();
         let (what, todo) = match self.name_in_code(option) {
             Some(name) => (
-                format!("{option}={value} (`{name}`) of {owner} {is}"),
+                format!("{owner} sets {option}={value} (`{name}`), which {is}"),
                 format!("set `{name}` so that {option} is {better}"),
             ),
-            None => (format!("{option}={value} of {owner} {is}"), format!("set {option}={better}")),
+            None => (
+                format!("{owner} sets {option}={value}, which {is}"),
+                format!("set {option}={better}"),
+            ),
         };
         self.draft(self.place(option), what, why, todo)
             .data("option", option)
@@ -289,7 +293,7 @@ impl<'a> Client<'a> {
 
     /// A finding about what drivers warn about or refuse, with the changes that the note proposes.
     pub fn note_draft(&self, note: &UriNote, level: Level, why: &'static str) -> Draft {
-        let what = format!("{}, in {}", note.what, self.uri.owner());
+        let what = format!("{}: {}", self.uri.owner(), note.what);
         let place = note.location.clone().or_else(|| self.start());
         let draft = self
             .draft(place, what, why, note.todo.clone())

@@ -1,4 +1,4 @@
-//! What is said of a group of network rules that lets in too much, on either layer.
+//! Findings about groups of network rules that allow too much, on either layer.
 
 use docward_model::{AccessRule, Draft, RuleGroup, Seen, Subject, Unit};
 
@@ -11,7 +11,7 @@ use crate::facts::{
 pub struct Words {
     /// A group in a sentence: `` the group `sg` in front of MongoDB ``.
     pub place: fn(&str) -> String,
-    /// The ports that are meant: `port 27017`.
+    /// The intended ports: `port 27017`.
     pub meant: String,
     /// When everyone is admitted.
     pub everyone: Advice,
@@ -19,11 +19,11 @@ pub struct Words {
     pub further: Advice,
 }
 
-/// What a finding says besides what was found.
+/// The parts of a finding that do not depend on the addresses.
 pub struct Advice {
     /// Why it matters.
     pub why: &'static str,
-    /// What to do.
+    /// The text of the fix.
     pub todo: String,
     /// The clauses it breaks.
     pub clauses: &'static [&'static str],

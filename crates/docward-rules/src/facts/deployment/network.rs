@@ -1,4 +1,4 @@
-//! What rules of firewalls and security groups let in, once those that keep out are taken into account.
+//! The access that firewalls and security groups allow after their deny rules are applied.
 
 use std::{collections::BTreeSet, fmt, net::IpAddr};
 
@@ -7,10 +7,10 @@ use ipnet::IpNet;
 
 use crate::facts::deployment::addresses::public_shares;
 
-/// A range of no more ports than this is about what it holds; a wider one happens to hold it.
+/// Port ranges up to this size are meant for the port; wider ranges contain it by chance.
 const NARROW: u16 = 100;
 
-/// What one rule lets in.
+/// The access that one rule allows.
 #[derive(Debug)]
 pub struct Admission<'a> {
     /// The rule.
@@ -22,7 +22,7 @@ pub struct Admission<'a> {
 /// Ports on which one rule lets the same in.
 #[derive(Debug, PartialEq)]
 pub struct AllowedTraffic<'a> {
-    /// The ports; `None` when the file does not tell.
+    /// The ports; `None` if the file does not list them.
     pub ports: Option<PortRange>,
     /// Addresses that are let in.
     pub ranges: Vec<IpNet>,
@@ -51,7 +51,7 @@ pub fn admissions(group: &RuleGroup) -> Vec<Admission<'_>> {
     all
 }
 
-/// What is let in on some ports, cut where the rules before begin or end.
+/// Returns the access to some ports, split where earlier rules begin or end.
 fn ways<'a>(
     rule: &'a AccessRule,
     ports: PortRange,
@@ -114,7 +114,7 @@ fn joined((a, b): (PortRange, PortRange)) -> Option<PortRange> {
     follows.then_some(PortRange { last: b.last, ..a })
 }
 
-/// Whom a rule lets in on these ports, if anybody; `told` is what the file says of them.
+/// Returns the sources that a rule allows on these ports; `told` is the list of ports in the file.
 fn open_to<'a>(
     rule: &'a AccessRule,
     ports: PortRange,
@@ -162,7 +162,7 @@ fn ranges<'p>(peers: impl Iterator<Item = &'p Peer>) -> Vec<IpNet> {
 /// use any of them.
 const MAX_PUBLIC_SHARE: f64 = 0.5;
 
-/// Which kinds of addresses are let in, all or most of them, also when several ranges make them up.
+/// Returns the kinds of addresses that are allowed completely or mostly, also by several ranges together.
 fn everyone(ranges: &[IpNet]) -> Vec<&'static str> {
     KINDS.iter().filter_map(|kind| kind.everyone(ranges)).collect()
 }
@@ -231,15 +231,15 @@ impl AllowedTraffic<'_> {
 }
 
 impl Admission<'_> {
-    /// The ports it opens, to whomever; empty when the file does not tell.
+    /// The ports that it opens; empty if the file does not list them.
     pub fn ports(&self) -> Vec<PortRange> {
         let mut all: Vec<PortRange> = Vec::new();
         self.ways.iter().filter_map(|way| way.ports).for_each(|ports| add_ports(&mut all, ports));
         all
     }
 
-    /// Ports it opens besides those that are meant. Without any that are meant only every port at once
-    /// is too much.
+    /// Ports that it opens in addition to the intended ones. Without intended ports, only a rule for all ports is too
+    /// much.
     pub fn beyond(&self, meant: &[u16]) -> Vec<PortRange> {
         let is_meant = |range: &PortRange| {
             if meant.is_empty() {
@@ -270,14 +270,14 @@ fn add_ports(all: &mut Vec<PortRange>, ports: PortRange) {
     }
 }
 
-/// Rules that let everyone in, one by itself or several together.
+/// Rules that allow everyone, alone or together.
 #[derive(Debug)]
 pub struct Opening<'a> {
     /// The rules, in their order.
     pub rules: Vec<&'a AccessRule>,
-    /// Which kinds of addresses are let in, all or most of them.
+    /// The kinds of addresses that are allowed completely or mostly.
     pub everyone: Vec<&'static str>,
-    /// On which ports; empty when the file does not tell.
+    /// The ports; empty if the file does not list them.
     pub ports: Vec<PortRange>,
 }
 
@@ -383,7 +383,7 @@ pub fn ports_text(ports: &[PortRange]) -> String {
     }
 }
 
-/// Groups declared to stand in front of something.
+/// Returns the groups that are declared to protect a layer.
 pub fn declared(network: &Network, layer: Layer) -> impl Iterator<Item = &RuleGroup> {
     network.groups.iter().filter(move |group| group.layer == Some(layer))
 }
@@ -396,7 +396,7 @@ pub fn about_mongodb(network: &Network) -> impl Iterator<Item = &RuleGroup> {
 
 fn names_port(admissions: &[Admission<'_>], network: &Network) -> bool {
     let narrow = |range: &PortRange| range.last - range.first < NARROW;
-    // What a wider group says of all machines does not tell which of them MongoDB is on.
+    // An inherited rule for all machines does not show which of them runs MongoDB.
     let own = admissions.iter().filter(|a| !a.rule.inherited);
     own.flat_map(Admission::ports)
         .filter(narrow)
@@ -491,7 +491,7 @@ mod tests {
         assert_eq!(open(&[rule(true, &but_ten, port)]), ["most of 0.0.0.0/0"]);
         assert_eq!(open(&[rule(true, &["0.0.0.0/1"], port)]), ["most of 0.0.0.0/0"]);
         assert_eq!(open(&[rule(true, &["2000::/3"], port)]), ["most of ::/0"]);
-        // Private addresses are many, and nobody outside has them.
+        // A private range is large, but not reachable from outside.
         let private =
             ["10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "100.64.0.0/10", "fc00::/7"];
         assert!(open(&[rule(true, &private, port)]).is_empty());

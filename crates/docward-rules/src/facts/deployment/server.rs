@@ -52,7 +52,7 @@ pub fn is_own_collection(database: &str, collection: &str) -> bool {
     is_server_owned(&Namespace::new(database, collection)) || collection.starts_with("$cmd")
 }
 
-/// Whether a tool gave the collection its name, so that house naming has nothing to say.
+/// Whether a tool gave the collection its name, so that the naming rules do not apply.
 pub fn is_tool_collection(collection: &str) -> bool {
     TOOL_COLLECTIONS.contains(&collection)
         // Parse joins, and the state collections of Queryable Encryption.

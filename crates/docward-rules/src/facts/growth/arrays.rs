@@ -23,13 +23,13 @@ pub const ONE_MORE: f64 = 1.0;
 const TAIL_FLOOR: u64 = 100;
 const DAY_MS: f64 = 86_400_000.0;
 
-/// The figures arrays are judged by. Several rules must agree on who owns an array, so all of them
-/// read the settings of D008 (and the share of D003) here.
+/// The thresholds for arrays. Several rules must agree on which of them reports an array, so all of them read the
+/// settings of D008 (and the share of D003) here.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
     /// Elements an array should stay below.
     pub elements: u64,
-    /// What growth must rest on.
+    /// The minimum evidence for growth.
     pub credible: Credible,
     /// How far ahead forecasts look, in days.
     pub horizon_days: f64,
@@ -68,7 +68,7 @@ impl Limits {
     }
 }
 
-/// What the elements of an array are.
+/// The kind of an array's elements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Elements {
     /// Ids of other documents.
@@ -111,7 +111,7 @@ pub fn time_child<'a>(profile: &'a Profile, array: &'a Field) -> Option<&'a Fiel
         .or_else(|| profile.children(element).filter(often).find(|f| named(f) && whole(f)))
 }
 
-/// What the elements of an array are.
+/// Returns the kind of an array's elements.
 pub fn elements(
     evidence: &Evidence,
     collection: &Collection,
@@ -144,8 +144,8 @@ pub fn elements(
     }
 }
 
-/// Whether the elements are ids: ObjectIds, UUIDs, values that are another collection's `_id`, or
-/// numbers in an array whose name says so.
+/// Whether the elements are ids: ObjectIds, UUIDs, values that are another collection's `_id`, or numbers in an array
+/// with a name for ids.
 fn holds_ids(evidence: &Evidence, collection: &Collection, element: &Field) -> bool {
     let values = element.types.non_null();
     if values == 0 {
@@ -194,7 +194,7 @@ fn holds_ids(evidence: &Evidence, collection: &Collection, element: &Field) -> b
 pub enum Verdict {
     /// One sign.
     Possible,
-    /// Two signs that do not depend on each other.
+    /// Two independent signals.
     Likely,
     /// It grows with age, is long already, and its elements were added over days.
     Certain,
@@ -216,9 +216,9 @@ impl Verdict {
 pub struct Unbounded {
     /// How sure that is.
     pub verdict: Verdict,
-    /// Growth with the age of the document, when that is one of the signs.
+    /// Growth with the age of the document, if it is one of the signals.
     pub growth: Option<Growth>,
-    /// Growth of the same documents between two dates, when that is one of the signs.
+    /// Growth of the same documents between two dates, if it is one of the signals.
     pub observed: Option<Observed>,
     /// Whether its elements carry dates that lie days apart.
     pub dated: bool,
@@ -226,7 +226,7 @@ pub struct Unbounded {
     pub long_tail: bool,
 }
 
-/// Nouns of things that keep coming (DM-08.2 and its like).
+/// Nouns of things that occur again and again (DM-08.2 and similar clauses).
 const EVER_NEW: &[&str] = &[
     "comment",
     "follower",
@@ -255,8 +255,8 @@ const EVER_NEW: &[&str] = &[
     "tick",
 ];
 
-/// Weighs the signs of ALG-6 that documents can show; `None` when something bounds the array or the
-/// signs do not suffice.
+/// Weighs the signals of ALG-6 that documents can show. Returns `None` if the array has a bound or the signals are
+/// too weak.
 pub fn unbounded(
     settings: &Settings,
     collection: &Collection,
@@ -284,7 +284,7 @@ pub fn unbounded(
         forecast::first_reach(seen, elements, ONE_MORE, limits.horizon_days).is_some()
     });
     let verdict = match growth {
-        // What was seen to grow needs no inference from ages.
+        // Growth that was observed needs no inference from ages.
         _ if observed.is_some() && large && (dated || growth.is_some()) => Verdict::Certain,
         _ if observed.is_some() && large => Verdict::Likely,
         _ if seen_long && long_tail => Verdict::Likely,
@@ -305,8 +305,8 @@ pub fn unbounded(
         }
         // Documents of known age do not show growth: long, but not for that reason.
         None if measured || !large => return None,
-        // The ages are unknown. Two signs remain: a long list of recurring events, and dates in it
-        // that are days apart.
+        // The ages are unknown. Two signals remain: a long list of recurring events, and dates in it that are days
+        // apart.
         None => match (keeps_coming(field), dated) {
             (true, true) => Verdict::Likely,
             (true, false) | (false, true) => Verdict::Possible,
@@ -456,8 +456,8 @@ pub fn owner(
     (large || declared.is_some_and(|cap| array.lengths.max > cap)).then_some(Owner::Large)
 }
 
-/// What was looked at for a statement about an array that is long or gets so: the documents that show it
-/// are those where it is long, or as long as there are none, those that have it.
+/// Returns the documents behind a statement about an array that is or becomes long: those with a long array, or all
+/// documents with the array if none is long yet.
 pub fn seen(profile: &Profile, field: &Field, limits: &Limits) -> Seen {
     let lengths = field.array.as_ref().map(|array| &array.lengths);
     let showing = lengths.map_or(0, |lengths| match lengths.at_least(limits.elements) {
@@ -475,8 +475,8 @@ pub fn value_bytes(field: &Field) -> u64 {
         .map_or(0, |a| sizes::value_bytes(a.lengths.count, a.lengths.sum, a.bytes.sum))
 }
 
-/// The greatest number of elements like those seen that one document can hold, with the rest of the
-/// document as it is on average.
+/// Returns how many elements of the observed size fit into one document, if the rest of the document has its mean
+/// size.
 pub fn capacity(profile: &Profile, field: &Field, limit: u64) -> u64 {
     let array = field.array.as_ref().map_or(0, |a| a.bytes.mean() as u64);
     let rest = (profile.sizes.mean() as u64).saturating_sub(array);

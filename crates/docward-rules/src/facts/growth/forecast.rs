@@ -7,12 +7,12 @@ use crate::facts::text;
 
 const DAY_MS: f64 = 86_400_000.0;
 
-/// Evidence a growth must rest on before anything is said about it.
+/// The minimum evidence for growth.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Credible {
     /// Rank correlation with age that must be exceeded.
     pub correlation: f64,
-    /// Documents it must have been computed on.
+    /// Minimum number of documents behind the value.
     pub rows: u64,
     /// Days the documents must span.
     pub days: f64,
@@ -30,8 +30,8 @@ impl Credible {
             && growth.per_day > 0.0
     }
 
-    /// Whether what was seen on two dates says that something grows: in as many documents and over as
-    /// many days as ages must tell of, and not in single documents only.
+    /// Whether two observations show growth: in as many documents and over as many days as growth with age requires,
+    /// and not only in single documents.
     pub fn is_seen(&self, observed: &Observed) -> bool {
         observed.documents >= self.rows
             && observed.days() >= self.days
@@ -72,8 +72,8 @@ pub fn reach(
     Some(Forecast { days, date: text::date(ms)?, per_day })
 }
 
-/// When the first of the documents seen on two dates reaches `target`. Growth by no more than `step`
-/// is nothing to go by.
+/// Returns the date when the first document that was seen on two dates reaches `target`. Growth of at most `step` is
+/// ignored.
 pub fn first_reach(
     observed: &Observed,
     target: f64,
@@ -195,7 +195,7 @@ mod tests {
 
     const DAY: i64 = 86_400_000;
 
-    /// 100 documents, of which `grown` have grown by `by` to `now` in so many days.
+    /// 100 documents, of which `grown` have grown by `by` to `now` in `days` days.
     fn observed(grown: u64, by: f64, now: u64, days: i64) -> Observed {
         let per_day = by / days as f64;
         let mut leaders = [(0, 0.0); 4];

@@ -58,7 +58,7 @@ impl Bound {
             Self::Vector(n) => format!("a vector of {} numbers", text::count(*n)),
             Self::Declared(n) => format!("declared to hold at most {} elements", text::count(*n)),
             Self::Validator(n) => {
-                format!("limited to {} elements by the validator", text::count(*n))
+                format!("limited by the validator to {} elements", text::count(*n))
             }
             Self::Bucket(n) => format!("a bucket of at most {} elements", text::count(*n)),
             Self::OverflowPage(n) => format!("a page of at most {} elements", text::count(*n)),
@@ -69,7 +69,7 @@ impl Bound {
     }
 }
 
-/// What bounds an array; `None` when nothing visible does.
+/// Returns the bound of an array; `None` if none is visible.
 pub fn bound(
     settings: &Settings,
     collection: &Collection,
@@ -81,7 +81,7 @@ pub fn bound(
     if is_geometry(profile, field) {
         return Some(Bound::Geometry);
     }
-    // What grew in all documents alike has one length everywhere, and keeps it no longer than till tomorrow.
+    // Arrays that grew in all documents at the same pace have the same length in all of them, but only for now.
     let grows = array.observed.is_some_and(|seen| {
         crate::facts::growth::arrays::Limits::of(settings, &collection.namespace)
             .credible
@@ -126,7 +126,7 @@ pub fn bound(
     .then_some(Bound::FixedLength(lengths.max))
 }
 
-/// So many different gains that end at one length show a cap.
+/// This number of different gains that end at the same length shows a cap.
 const WAYS: u64 = 3;
 
 /// Whether no array of a field was that long on an earlier date and some have grown since: where they end
@@ -160,7 +160,7 @@ pub fn is_appended_without_cap(evidence: &Evidence, namespace: &Namespace, field
         })
 }
 
-/// Fields beside this one, itself left out.
+/// Returns the sibling fields of this one.
 pub fn siblings<'a>(profile: &'a Profile, field: &'a Field) -> impl Iterator<Item = &'a Field> {
     profile.fields.iter().filter(move |f| f.parent == field.parent && f.path != field.path)
 }
@@ -179,8 +179,8 @@ fn is_array(field: &Field) -> bool {
 
 // --- geometry and vectors ------------------------------------------------------------------------
 
-/// Whether a place belongs to a geometry: `coordinates` beside a text `type` (GeoJSON), anything
-/// inside it, or a plain list of points (an array of pairs or triples of numbers).
+/// Whether a place belongs to a geometry: `coordinates` next to a text `type` (GeoJSON), anything inside it, or a
+/// plain list of points (an array of pairs or triples of numbers).
 pub fn is_geometry(profile: &Profile, field: &Field) -> bool {
     let mut at = Some(field);
     while let Some(place) = at {
@@ -320,8 +320,8 @@ fn size_cap(expression: &Value, dotted: &str) -> Option<u64> {
 
 const COUNTS: &[&str] = &["count", "counts", "cnt", "total", "num", "number", "size", "n"];
 
-/// What a counter counts: `reviewCount`, `num_reviews` and `totalReviews` give `review`; a bare
-/// `count` gives an empty text; anything else nothing.
+/// Returns the noun that a counter counts: `reviewCount`, `num_reviews` and `totalReviews` give `review`. A bare
+/// `count` gives an empty text; other names give `None`.
 pub fn counted(name: &str) -> Option<String> {
     let mut all = names::words(name);
     let is = |w: Option<&String>| w.is_some_and(|w| COUNTS.contains(&w.as_str()));
@@ -340,7 +340,7 @@ pub fn counted(name: &str) -> Option<String> {
     Some(all.concat())
 }
 
-/// A counter beside an array: bare (`count`) or of the same noun.
+/// Returns the counter next to an array: `count`, or a name with the same noun.
 fn counter_of<'a>(profile: &'a Profile, array: &'a Field) -> Option<&'a Field> {
     let noun = array_noun(&array.name);
     siblings(profile, array)
@@ -422,7 +422,7 @@ pub struct Bucket {
     pub array: usize,
     /// The field that says which period the bucket covers.
     pub period: FieldPath,
-    /// The counter beside the array, when there is one that agrees with it.
+    /// The counter next to the array, if one agrees with it.
     pub counter: Option<FieldPath>,
     /// The longest array seen.
     pub cap: u64,
@@ -514,7 +514,7 @@ const PART_WORDS: &[&str] = &["recent", "latest", "last", "newest", "top", "prev
 pub struct Preview {
     /// The longest array seen.
     pub length: u64,
-    /// The counter beside it, when it goes beyond the array.
+    /// The counter next to it, if its values exceed the length of the array.
     pub counter: Option<FieldPath>,
 }
 
@@ -540,8 +540,8 @@ fn at_max(lengths: &Distribution) -> u64 {
     lengths.buckets.last().map_or(0, |&(_, _, n)| n)
 }
 
-/// The cap lengths pile up at: a round number that at least a fifth of the arrays (and at least
-/// five) have reached, and clearly more than stand just below it.
+/// Returns the cap at which lengths accumulate: a round number that at least a fifth of the arrays (and at least
+/// five) have reached, and clearly more than have a length just below it.
 pub fn capped_at(lengths: &Distribution) -> Option<u64> {
     let full = at_max(lengths);
     if !ROUND.contains(&lengths.max) || full < 5 || full * 5 < lengths.count {
@@ -588,7 +588,7 @@ pub fn is_gridfs(collection: &Collection) -> bool {
     matches!(collection.kind, CollectionKind::GridFsFiles | CollectionKind::GridFsChunks)
 }
 
-/// What the collections of each database are about, for finding them by the end of a noun.
+/// The nouns of the collections of each database, to search by the end of a noun.
 #[derive(Debug)]
 pub struct Entities {
     /// Database, and the noun spelt backwards; how many collections are called so.
@@ -596,7 +596,7 @@ pub struct Entities {
 }
 
 impl Entities {
-    /// Of all collections.
+    /// Collects the nouns of all collections.
     pub fn of(evidence: &Evidence) -> Self {
         let mut backwards = BTreeMap::new();
         for collection in &evidence.collections {
@@ -652,7 +652,7 @@ pub fn computed_fields<'a>(
                 "computed" | "stats" | "statistics" | "summary" | "aggregates" | "totals"
             );
         let numbers = || profile.children(field).filter(|c| is_numeric(c)).count();
-        // `avgRating` beside `ratingCount`, or beside the count of something that is stored.
+        // `avgRating` next to `ratingCount`, or next to the count of something that is stored.
         let average = matches!(first, "avg" | "average" | "mean") && is_numeric(field) && {
             let noun = all[1..].concat();
             counters.iter().any(|what| same_noun(what, &noun) || (!what.is_empty() && known(what)))
@@ -665,7 +665,7 @@ pub fn computed_fields<'a>(
     found
 }
 
-/// A reference with copied fields beside it (PT-extref.1).
+/// A reference with copied fields next to it (PT-extref.1).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ExtendedReference<'a> {
     /// The field with the id.

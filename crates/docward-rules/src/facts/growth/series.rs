@@ -16,9 +16,9 @@ const HOUR_MS: f64 = 3_600_000.0;
 pub struct Series<'a> {
     /// When.
     pub time: &'a Field,
-    /// Which series.
+    /// The field that identifies the series.
     pub id: &'a Field,
-    /// What was measured.
+    /// The measured fields.
     pub measures: Vec<&'a Field>,
     /// Documents there are.
     pub documents: u64,
@@ -28,7 +28,7 @@ pub struct Series<'a> {
     pub hours: f64,
 }
 
-/// What a collection must have to count.
+/// The minimum evidence for a time series.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
     /// The fewest documents.
@@ -77,9 +77,9 @@ const NO_MEASURE: &[&str] = &[
 const CHANGED: &[&str] =
     &["update", "updated", "modified", "modify", "changed", "deleted", "edited"];
 
-/// Recognises a hand-made time series: one date in nearly all documents, few series against many
-/// small documents, and numbers that make up most of what is left. Business entities with a date
-/// (orders, reviews, logins) have texts, statuses, money or ids instead.
+/// Recognises a hand-made time series: nearly all documents have one date, few series have many small documents, and
+/// most other fields are numbers. Business entities with a date (orders, reviews, logins) have texts, statuses, money
+/// or ids instead.
 pub fn classify<'a>(
     collection: &Collection,
     profile: &'a Profile,

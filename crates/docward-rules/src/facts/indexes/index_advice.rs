@@ -38,7 +38,7 @@ pub fn indexes_for(shape: &QueryShape, profile: Option<&Profile>) -> Vec<Wanted>
         return common.into_iter().collect();
     }
     wanted.sort();
-    // One that is the beginning of another is served by it.
+    // An index also serves every query whose index would be a prefix of it.
     let all = wanted.clone();
     wanted.retain(|one| {
         !all.iter().any(|o| o.keys.len() > one.keys.len() && one.is_served_by(&o.keys))
@@ -57,8 +57,8 @@ fn index_for(
 ) -> Option<Wanted> {
     let is_special = |p: &Predicate| p.comparison == Comparison::Special;
     let is_exact_id = |p: &Predicate| p.path == "_id" && p.comparison == Comparison::Equality;
-    // The index of a text or a place finds the documents, and no other is used beside it; so does
-    // that of `_id`.
+    // A text or geospatial index finds the documents, and MongoDB uses no other index with it. The same holds for the
+    // index on `_id`.
     if filter.iter().any(|p| is_special(p) || is_exact_id(p)) {
         return None;
     }
@@ -165,7 +165,7 @@ impl Wanted {
 
 /// An index to be made, and the other shapes of the collection it serves.
 pub struct Proposed<'e> {
-    /// What it is made for.
+    /// The index to create.
     pub wanted: Wanted,
     /// Other shapes that lack an index and would use this one.
     pub also: Vec<&'e QueryShape>,
@@ -311,7 +311,7 @@ fn plain_keys(text: &str) -> Option<Vec<(String, i32)>> {
     inside.split(',').map(key).collect()
 }
 
-/// What to do for a shape that lacks an index: the words, and the steps.
+/// Returns the advice for a query shape without an index: the text and the steps.
 pub fn advice(evidence: &Evidence, stats: &QueryStats) -> (String, Vec<Step>) {
     let shape = &stats.shape;
     let collection = evidence.collection(&shape.namespace);
@@ -412,7 +412,7 @@ fn twins<'a>(
     indexes.iter().filter(|index| directed(&index.keys).is_some_and(|own| own == wanted.keys))
 }
 
-/// What to do where an index cannot simply be created: it is there and hidden, or the query asks a view.
+/// Returns the advice if an index cannot be created directly: it exists but is hidden, or the query reads a view.
 fn hidden_or_behind_view(
     evidence: &Evidence,
     shape: &QueryShape,
@@ -456,7 +456,7 @@ fn create(shape: &QueryShape, wanted: &Wanted, name: Option<String>) -> Step {
     Step::CreateIndex { namespace: shape.namespace.clone(), index }
 }
 
-/// What to do where no plain index helps.
+/// Returns the advice if no regular index helps.
 fn without_index(shape: &QueryShape, profile: Option<&Profile>) -> String {
     let special = shape.filter.iter().find(|p| p.comparison == Comparison::Special);
     let others = shape.filter.iter().filter(|p| p.comparison != Comparison::Special);

@@ -43,7 +43,7 @@ impl KeyChangePlan {
 }
 
 impl<'a> KeyChange<'a> {
-    /// What is known about the key of a collection.
+    /// Collects the facts about the key of a collection.
     pub fn of(collection: &'a Collection, evidence: &'a Evidence, settings: &'a Settings) -> Self {
         Self {
             collection,
@@ -58,7 +58,7 @@ impl<'a> KeyChange<'a> {
         self.version
     }
 
-    /// What to call the key that is there or declared.
+    /// Returns a name for the existing or declared key.
     pub fn key_name(&self) -> &'static str {
         self.standing.key_name()
     }

@@ -125,11 +125,11 @@ fn covers(long: &Index, short: &Index, profile: Option<&Profile>) -> bool {
         return false;
     }
     if equal {
-        // Of two that do the same one stays: the one with more duties, else the first by name.
+        // Of two equivalent indexes, the one with more functions stays, otherwise the first by name.
         let rank = |i: &Index| (!i.unique, i.ttl_seconds.is_none(), i.name.clone());
         return rank(long) < rank(short);
     }
-    // Array fields behind the prefix multiply the entries; the short index is then another thing.
+    // Array fields after the prefix multiply the entries, so the shorter index is not redundant.
     let extra_arrays = profile.is_some_and(|p| {
         long.keys[short.keys.len()..].iter().any(|k| is_array_path(p, &k.path))
             && !short.keys.iter().any(|k| is_array_path(p, &k.path))

@@ -15,7 +15,7 @@ use crate::facts::{
     workload,
 };
 
-/// What the tables of a sharded cluster say, when there is one.
+/// Returns the metadata of a sharded cluster, if there is one.
 pub fn cluster(evidence: &Evidence) -> Option<&Cluster> {
     evidence.server.as_ref()?.cluster.as_ref()
 }
@@ -32,19 +32,19 @@ pub fn key_of<'a>(
         .or_else(|| settings.shard_keys.iter().find(|key| key.namespace == *namespace))
 }
 
-/// What is known about a declared key: a settings file may hold what is and what is to be.
+/// The status of a declared key: settings may describe the current or the planned state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Standing {
     /// The cluster has the collection sharded by a key of its own.
     InUse,
     /// The collection is not sharded.
     Planned,
-    /// Nothing tells: there is no running deployment, or it does not show.
+    /// Unknown: there is no running deployment, or the account cannot see it.
     Unknown,
 }
 
 impl Standing {
-    /// What to call the key.
+    /// Returns a name for the key.
     pub fn key_name(self) -> &'static str {
         match self {
             Self::Planned => "planned key",
@@ -101,8 +101,8 @@ pub fn shards(evidence: &Evidence, settings: &Settings) -> Option<u32> {
     settings.shards.or(there)
 }
 
-/// `; 4 of its 12 chunks are too large to be moved`, where the cluster says so: what a coarse key leads
-/// to has happened.
+/// Returns `; 4 of its 12 chunks are too large to be moved` if the cluster reports such chunks, which are the result
+/// of a coarse key.
 pub fn jumbo_text(evidence: &Evidence, namespace: &Namespace) -> String {
     match jumbo(evidence, namespace) {
         Some((chunks, jumbo)) => format!(
@@ -163,7 +163,7 @@ pub fn reads(evidence: &Evidence) -> BTreeMap<Namespace, Vec<Cow<'_, QueryStats>
     reads
 }
 
-/// What a `$lookup` sends to another collection.
+/// Returns the query that a `$lookup` sends to another collection.
 fn sent_by_lookup(stats: &QueryStats, to: Namespace, foreign: &str) -> QueryStats {
     let asked = Predicate { path: foreign.to_owned(), comparison: Comparison::Equality };
     let shape = QueryShape {
@@ -180,9 +180,9 @@ fn sent_by_lookup(stats: &QueryStats, to: Namespace, foreign: &str) -> QueryStat
     QueryStats { shape, scattered: (0, 0), ..stats.clone() }
 }
 
-/// Whether a query goes to the shards of a few values: its filter fixes the first field of the key, or
-/// asks for a range of it with two ends, which only a hash scatters; whatever the branches of an `$or`
-/// beside it ask. A range with one end may go to every shard but the first.
+/// Whether a query goes to the shards of a few values: its filter fixes the first field of the key, or has a range of
+/// it with two ends, which only a hash scatters. The branches of an additional `$or` do not matter. A range with one
+/// end may go to all shards but the first.
 pub fn is_targeted(fields: &[(String, bool)], shape: &QueryShape) -> bool {
     let Some((first, hashed)) = fields.first() else { return false };
     is_fixed(first, shape) || (!hashed && asks(first, shape, is_bounded))
@@ -257,9 +257,9 @@ pub fn needed_values(floor: u64, per_shard: u64, shards: Option<u32>) -> u64 {
     floor.max(per_shard.saturating_mul(u64::from(shards.unwrap_or(0))))
 }
 
-/// An id to put first in the key, or to add to it: present everywhere, fine-grained, not dominated,
-/// not rising, and not of a form that may rise where the order of documents does not tell. Other
-/// fields may be as fine, but nothing says that queries ask for them.
+/// Returns an id to put first in the key, or to add to it. It is present in all documents, has many values without a
+/// dominant one, and does not increase. If the order of documents is unknown, its type must not be one that may
+/// increase. Other fields may be as good, but no evidence shows that queries use them.
 pub fn fine_field<'a>(
     profile: &'a Profile,
     needed: u64,
@@ -286,8 +286,8 @@ pub fn fine_field<'a>(
     })
 }
 
-/// What splits the documents that share a value of a key, put behind it: a fine id, else `_id`,
-/// hashed where new documents would all go to the end of their range.
+/// Returns the field to append to a key so that MongoDB can split documents with the same value: a fine id, otherwise
+/// `_id`. It is hashed if new documents would otherwise all go to the end of their range.
 pub fn splitter(
     profile: &Profile,
     needed: u64,

@@ -4,7 +4,7 @@ use docward_model::Evidence;
 
 use crate::facts::deployment::server;
 
-/// Fewer names than this say nothing about a style.
+/// Minimum number of names that show a style.
 const ENOUGH: usize = 4;
 
 /// Whether most databases and collections have the house prefixes `db_` and `t_`.

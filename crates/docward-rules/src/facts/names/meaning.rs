@@ -1,5 +1,5 @@
-//! What a name says about its content: money, time, status, id. Word lists are short on purpose; a
-//! word that is often something else (`value`, `rate`, `number`) is not in them.
+//! The meaning of names: money, time, status, id. Word lists are short on purpose. They contain no words that often
+//! have another meaning (`value`, `rate`, `number`).
 
 pub use docward_model::words::singular;
 
@@ -47,7 +47,7 @@ const NOT_MONEY: &[&str] = &[
     "points",
     "year",
 ];
-/// What has become of an amount (`amountPaid`, `totalDue`).
+/// Words for the state of an amount (`amountPaid`, `totalDue`).
 const SETTLED: &[&str] =
     &["paid", "due", "owed", "owing", "payable", "received", "refunded", "charged", "outstanding"];
 const STATUS: &[&str] = &["status", "state", "stage", "phase"];

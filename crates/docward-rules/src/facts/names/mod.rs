@@ -26,7 +26,7 @@ pub enum Style {
     Kebab,
     /// Two styles in one name, `Create_Time`.
     Mixed,
-    /// Spaces, dots or signs, or letters that have no case.
+    /// Spaces, dots or other special characters, or letters without case.
     Other,
 }
 
@@ -119,7 +119,7 @@ pub fn can_be_named(name: &str) -> bool {
     !name.contains(char::REPLACEMENT_CHARACTER)
 }
 
-/// What to do about a field that no statement can name.
+/// Returns the advice for a field that no statement can name.
 pub fn not_to_be_named(name: &str) -> String {
     format!(
         "the name `{name}` is not UTF-8, so no statement can contain it: dump the collection, correct the name in the dump and restore it"

@@ -1,7 +1,7 @@
-//! Field names as people chose them: which of a profile's names are names at all, how each is
-//! written, and which of them are spellings of one concept. The naming rules N011 to N016 share this
-//! so that one name has one owner: spellings of one concept belong to N016, then two styles in one
-//! name to N012, then abbreviations to N013, and only the rest to N011.
+//! Field names that people chose: which names of a profile to check, the style of each, and which of them are
+//! spellings of one concept. The naming rules N011 to N016 share this, so that only one rule reports each name.
+//! Spellings of one concept belong to N016, then two styles in one name to N012, then abbreviations to N013, and the
+//! rest to N011.
 
 use std::{
     cmp::Reverse,
@@ -254,9 +254,8 @@ fn is_code_map(names: &[&str]) -> bool {
     })
 }
 
-/// How a field name is written. Finer than [`style`]: letters outside ASCII count as letters, a name
-/// without capitals but with a locale or unit behind an underscore (`name_EN`, `title_zh_CN`) is
-/// snake_case.
+/// Returns the style of a field name, in more detail than [`style`]. Letters outside ASCII count as letters. A name
+/// without capitals except a locale or unit after an underscore (`name_EN`, `title_zh_CN`) is snake_case.
 pub fn style_of(name: &str) -> Style {
     let plain: String = name
         .chars()
@@ -321,14 +320,14 @@ pub struct Spellings {
     pub overlap: Overlap,
 }
 
-/// Whether the spellings of one concept stand in the same documents.
+/// Whether the spellings of one concept occur in the same documents.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Overlap {
     /// Exactly this many hold more than one.
     Exactly(u64),
     /// At least this many do.
     AtLeast(u64),
-    /// The profile does not tell.
+    /// The profile does not show this.
     Unknown,
 }
 
@@ -344,7 +343,7 @@ pub fn spellings(profile: &Profile) -> Vec<Spellings> {
         let mut concepts: BTreeMap<String, Vec<usize>> = BTreeMap::new();
         for name in group {
             let concept = concept(name.name());
-            // `x` beside `X` are two things as often as one.
+            // `x` and `X` are often different things.
             if concept.chars().count() > 1 {
                 concepts.entry(concept).or_default().push(name.at);
             }
@@ -438,7 +437,7 @@ pub fn spelled_twice(profile: &Profile) -> BTreeSet<usize> {
     spellings(profile).into_iter().flat_map(|s| s.members).collect()
 }
 
-/// Gives a field another name beside its siblings; `None` where no statement can say which field.
+/// Gives a field another name next to its siblings; `None` if no statement can name the field.
 pub fn rename(field: &Field, name: &str) -> Option<Rename> {
     let path = field.path.as_str();
     let stem = path.strip_suffix(field.name.as_str())?;

@@ -10,8 +10,8 @@ fn plain(path: &str) -> String {
     parts.join(".")
 }
 
-/// Whether no document has the path, and the documents can tell: nothing on the way is a map with
-/// keys that are data, or an array of arrays.
+/// Whether no document has the path and the documents can show this: no part of the path is a map with data as keys,
+/// or an array of arrays.
 pub fn is_absent(profile: &Profile, path: &str) -> bool {
     if path.contains("$**") || path == "_id" || path.starts_with("_id.") {
         return false;

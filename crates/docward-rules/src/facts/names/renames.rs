@@ -53,7 +53,7 @@ pub fn without_system(name: &str) -> Option<&str> {
 pub struct Candidates(BTreeMap<Namespace, BTreeSet<String>>);
 
 impl Candidates {
-    /// What the rules that rename collections propose.
+    /// Collects the proposals of the rules that rename collections.
     pub fn of(evidence: &Evidence, prefix: &str) -> Self {
         let mut all: BTreeMap<Namespace, BTreeSet<String>> = BTreeMap::new();
         for collection in evidence.collections.iter().filter(|c| c.kind.is_business()) {

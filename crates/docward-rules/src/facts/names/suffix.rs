@@ -8,9 +8,9 @@ use regex::Regex;
 /// A tail that means a time but is not in the house form.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OddTail {
-    /// What stands before it, without separators: `t_log`.
+    /// The text before the suffix, without separators: `t_log`.
     pub stem: String,
-    /// What is odd about it, as it follows "the time suffix".
+    /// The fault, as text after "the time suffix".
     pub fault: String,
     /// The name in the house form, when the time is clear.
     pub proposal: Option<String>,
@@ -18,7 +18,7 @@ pub struct OddTail {
     pub impossible: bool,
 }
 
-/// What the end of a name is.
+/// The kind of a name's end.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Tail {
     /// No time.

@@ -1,7 +1,7 @@
 //! What a workload shows about the two ends of a reference (DM-07.2, DM-07.4, ER-M.1, ER-M.2, ER-M.7,
-//! ER-T.4): whether the child is asked for by its parent, read with it, changed with it. A share is told
-//! only when everything that the record leaves open would still give the same vote; what is not told
-//! stays open, as without a workload.
+//! ER-T.4): whether programs look up the child by its parent, read it with the parent, or change it with the
+//! parent. A share is known only if every interpretation of the recorded operations gives the same vote.
+//! An unknown share stays open, as without a workload.
 
 use docward_design::Bounds;
 use docward_model::{
@@ -11,9 +11,9 @@ use docward_model::{
 
 use crate::facts::relations::Tie;
 
-/// Operations below which nothing is said about shares. When none of 60 does a thing, its true share is
-/// below 5 % with 95 % confidence (the rule of three: 3 / 60), well inside the narrowest bound that rows
-/// compare with (20 %).
+/// Minimum number of operations for a share. If none of 60 operations does something, its true share is below 5 %
+/// with 95 % confidence (the rule of three: 3 / 60). This is well below the lowest bound that votes compare with (20
+/// %).
 const ENOUGH: u64 = 60;
 
 /// Share of operations below a millisecond from which a record holds fast operations, too. With a
@@ -25,7 +25,7 @@ const FAST: f64 = 0.1;
 /// Maximum share of operations whose shape was not counted separately.
 const UNTOLD: f64 = 0.05;
 
-/// What was measured; `None` where the workload does not say.
+/// The measured shares; `None` if the workload does not show one.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Access {
     /// Reads of the child seen, joins from the parent included.
@@ -71,7 +71,7 @@ impl Access {
         (parent, child): (&Namespace, &Namespace),
     ) -> Self {
         let Some(workload) = &evidence.workload else { return Self::default() };
-        // Of what is many to many, nobody says which side would be the part of the other.
+        // In a many-to-many relationship, neither side is the parent.
         if tie == Tie::ManyToMany || is_cut(workload) {
             return Self::default();
         }
@@ -80,8 +80,8 @@ impl Access {
         if ends.both(|database| shows_reads(workload, database)) {
             ends.reads(workload, &mut access);
         }
-        // One to one, the parent may be the one that holds the id: then all of this is about the other
-        // side. Reads that come by the id tell.
+        // In a one-to-one relationship, the parent may hold the id. Then all of this applies to the other side. Reads
+        // by the id show this.
         let bounds = Bounds::default();
         if tie == Tie::OneToOne && access.queried_alone.is_none_or(|share| share > bounds.often) {
             return Self::default();
@@ -92,13 +92,13 @@ impl Access {
         access
     }
 
-    /// Whether parent and child are changed together or not at all, as transactions show. That they are
-    /// not is never shown: who needs no transaction may still need both.
+    /// Whether parent and child change together, as transactions show. Transactions cannot show that they need not
+    /// change together.
     pub fn atomic(&self) -> Option<bool> {
         self.co_update.map(|_| true)
     }
 
-    /// Whether the child is read or changed on its own most of the time.
+    /// Whether most reads or writes of the child do not use its parent.
     pub fn has_its_own_life(&self) -> bool {
         let often = Bounds::default().often;
         self.queried_alone.is_some_and(|share| share > often)
@@ -115,7 +115,7 @@ fn is_cut(workload: &Workload) -> bool {
 fn shows_reads(workload: &Workload, database: &str) -> bool {
     let mut told = workload.coverage.iter().filter(|c| c.database == database).peekable();
     if told.peek().is_none() {
-        // Query statistics count every read, whatever it took.
+        // Query statistics include every read, regardless of its duration.
         return workload.sources.iter().all(|source| {
             source.operations == 0
                 || matches!(source.kind, WorkloadKind::Totals | WorkloadKind::Running)
@@ -138,7 +138,7 @@ enum Came {
     ById,
     /// By something else.
     Alone,
-    /// By something that the shape does not tell.
+    /// By something that the shape does not show.
     Unclear,
 }
 
@@ -239,7 +239,7 @@ impl<'a> Ends<'a> {
         let asked = workload.of(self.parent).filter(|stats| asks(&stats.shape));
         let parents: u64 = asked.map(|stats| stats.count).sum();
         if parents == 0 {
-            // Nobody read the lists of ids.
+            // The lists of ids were never read.
             alone += std::mem::take(&mut by_id);
         }
         let plain = by_parent + by_id + alone + unclear;
@@ -263,12 +263,12 @@ impl<'a> Ends<'a> {
             access.queried_alone = Some(least);
         }
 
-        // A busy session has no pause that tells where a request begins: it may begin with the child.
+        // A busy session has no pause that shows where a request begins: it may begin with the child.
         let followed = by_either + self.followed(workload);
         let followed = followed.min(plain.saturating_sub(joins.of_parent));
         let least = share(joins.from_parent + joins.of_parent + followed);
-        // Requests use several sessions, so a read of the parent may go with any of the child; but it goes
-        // with one that asks for something else only if there are as many.
+        // A request can use several sessions, so any read of the child can belong to any read of the parent.
+        // A read of the child by other fields belongs to at most one read of the parent.
         let possible = if parents == 0 { 0 } else { by_parent + by_id + unclear };
         let most = share(joins.from_parent + joins.of_parent + possible + alone.min(parents));
         if least >= bounds.mostly {
@@ -288,7 +288,7 @@ impl<'a> Ends<'a> {
         access.updates = own + parents;
         let together = workload.together(self.child, self.parent);
         if access.updates >= ENOUGH {
-            // What was updated within a second may be one change of both, and may be two.
+            // Updates within a second may be one change of both collections or two changes.
             let near = match (&workload.written_together, parents) {
                 (_, 0) => 0,
                 (None, _) => own,
@@ -481,7 +481,7 @@ mod tests {
             (r#"{}"#, Some(1.0)),
             (r#"{"postId": {"$gt": 1}}"#, Some(1.0)),
             (r#"{"$or": [{"postId": 1}, {"author": "a"}]}"#, Some(1.0)),
-            // Whatever that compares.
+            // The compared value does not matter.
             (r#"{"$expr": {"$eq": ["$postId", 1]}}"#, None),
             (r#"{"$text": {"$search": "a"}}"#, Some(1.0)),
         ] {
@@ -554,7 +554,7 @@ mod tests {
         assert_eq!(together.access().co_read, Some(Share::AtLeast(1.0)));
         let mostly = together.clone().pictures(20, r#"{"author": "a"}"#);
         assert_eq!(mostly.access().co_read, Some(Share::AtLeast(0.8)));
-        // Which of them followed a post nobody wrote down.
+        // The records do not show which of them followed a post.
         let mixed = together.clone().pictures(20, r#"{"n": {"$gt": 1}}"#);
         assert_eq!(mixed.access().co_read, None);
         // One in five, or two if each of the others goes with a read of a post on another session.
@@ -611,7 +611,7 @@ mod tests {
         assert_eq!((access.co_update, access.atomic()), (Some(1.0), Some(true)));
         let often = clients.clone().request(20, &[SET_PICTURE]).access();
         assert_eq!(often.co_update, Some(0.8));
-        // Who does without them may still need both.
+        // Updates without a transaction may still have to change both.
         let seldom = clients.request(30, &[SET_PICTURE]).access();
         assert_eq!((seldom.co_update, seldom.atomic()), (None, None));
     }
@@ -636,7 +636,7 @@ mod tests {
         // Another session read the lists.
         let apart = listed().request(80, &[POST]).request(80, &[ids]).access_of("pictureIds");
         assert_eq!((apart.queried_alone, apart.co_read), (None, None));
-        // Nobody did.
+        // No request read the lists of ids.
         let alone = listed().request(80, &[ids]).access_of("pictureIds");
         assert_eq!(alone.queried_alone, Some(1.0));
     }

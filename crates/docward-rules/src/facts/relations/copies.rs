@@ -1,4 +1,4 @@
-//! Which fields that agree in name are copies: those whose values agree, and those that are declared.
+//! Determines which fields with the same name are copies: those with equal values, and those that are declared.
 
 use docward_model::{CopiedField, Settings, ThresholdSetting};
 

@@ -31,7 +31,7 @@ impl<'a> Reads<'a> {
         self.paths.iter().rev().copied().max_by_key(|path| path.count)
     }
 
-    /// The share of the reads that this number is.
+    /// Returns a count as a share of all reads.
     pub fn share(&self, count: u64) -> f64 {
         count as f64 / self.all.max(1) as f64
     }

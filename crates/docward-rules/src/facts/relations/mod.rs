@@ -1,6 +1,6 @@
-//! What data and workload say about embedding or referencing (ER-*, DM-07.*, LM-7): the facts for the
-//! engine that `docward design` uses. Data alone leans and never decides: who reads and writes together
-//! only a workload can tell (ER-X.1), see [`Access`].
+//! The evidence of data and workload for embedding or referencing (ER-*, DM-07.*, LM-7): the facts for the engine
+//! that `docward design` uses. Data alone only suggests a choice: only a workload can show what is read and written
+//! together (ER-X.1), see [`Access`].
 
 pub mod access;
 pub mod copies;
@@ -17,18 +17,18 @@ use crate::facts::{
     text,
 };
 
-/// What one customer gets ever more of. As the name of a list in a document it may be short.
+/// Documents that accumulate for each customer. As a list in a document, they may be few.
 const PAPERS: [&str; 6] = ["invoice", "shipment", "delivery", "receipt", "refund", "notice"];
 
-/// Whether the reference stands in the `_id` and once more beside it, as the copies of array elements have it: the
-/// field beside the `_id` is the one that queries use.
+/// Whether the reference is in the `_id` and also in a field next to it, as in copies of array elements. Queries use
+/// the field next to the `_id`.
 pub fn is_copy_in_id(collection: &Collection, reference: &Reference) -> bool {
     let inside = reference.path.as_str().strip_prefix("_id.");
     let beside = |name| collection.profile.as_ref()?.field(name);
     inside.and_then(beside).is_some()
 }
 
-/// Who holds whose id.
+/// Which side holds the id of the other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tie {
     /// Every parent has at most one child.
@@ -46,7 +46,7 @@ pub enum Tie {
 pub struct Relation<'a> {
     /// The reference.
     pub reference: &'a Reference,
-    /// Who holds whose id.
+    /// Which side holds the id of the other.
     pub tie: Tie,
     /// The side that would hold embedded documents.
     pub parent: &'a Collection,
@@ -67,7 +67,7 @@ pub struct Relation<'a> {
     pub shared_by: Vec<&'a Namespace>,
     /// Other collections that the child refers to, each with many children: it can be part of only one parent.
     pub other_parents: Vec<&'a Namespace>,
-    /// What the workload shows.
+    /// The result of the workload.
     pub access: Access,
 }
 
@@ -166,7 +166,9 @@ impl<'a> Relation<'a> {
             children: Spread { p50, p95: p99, p99, max },
             growth: if self.keeps_coming() {
                 let name = &self.child.namespace.collection;
-                Growth::LooksEndless(format!("`{name}` keep coming, so the list has no end"))
+                Growth::LooksEndless(format!(
+                    "documents are added to `{name}` continuously, so the list is unbounded"
+                ))
             } else {
                 Growth::Unknown
             },
@@ -204,7 +206,7 @@ pub const SURE: f64 = 0.9;
 /// Values of its own that a document has which only links two others: a grade, a role, two days.
 const LINK_VALUES: usize = 3;
 
-/// Collections beside `parent` that documents of `child` refer to, one each, many of them the same one.
+/// Collections other than `parent` to which documents of `child` refer, one each, many of them to the same document.
 fn other_parents<'a>(
     evidence: &'a Evidence,
     child: &Namespace,
@@ -238,8 +240,9 @@ fn links_two(evidence: &Evidence, child: &Collection) -> bool {
     values.len() <= LINK_VALUES && values.iter().all(is_value)
 }
 
-/// The one parent whose name the child's name begins with or contains: `t_order_item` and `t_order_line` are parts of
-/// `t_order` and `t_order_head`, whatever else they refer to. A name made of two parents (`user_group`) names no owner.
+/// Returns the one parent whose name the child's name begins with or contains: `t_order_item` and `t_order_line` are
+/// parts of `t_order` and `t_order_head`, regardless of other references. A name that consists of two parents
+/// (`user_group`) names no owner.
 fn owner<'a>(
     child: &Collection,
     parent: &'a Namespace,
@@ -258,7 +261,7 @@ fn owner<'a>(
     first.filter(|_| named.next().is_none())
 }
 
-/// What data and workload say; what only a workload that was not seen would tell stays open.
+/// Returns the ruling from data and workload. Questions that only a missing workload could answer stay open.
 pub fn ruling(relation: &Relation<'_>, bounds: &Bounds) -> Ruling {
     decide(&relation.facts(), bounds)
 }

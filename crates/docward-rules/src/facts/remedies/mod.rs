@@ -1,4 +1,4 @@
-//! Remedies of one report beside each other: two of them must not ask for different things of one field.
+//! Remedies of one report together: two of them must not change one field in different ways.
 
 pub mod contradictions;
 pub mod proposals;
@@ -14,7 +14,7 @@ use docward_model::{BsonType, FieldPath, Finding, Fix, Namespace, Step, Value};
 
 use crate::facts::schema::{self, DemandKind};
 
-/// What a step makes of a field.
+/// The effect of a step on a field.
 #[derive(Clone, Debug, PartialEq)]
 enum Fate {
     /// Its values get one of these types.
@@ -25,7 +25,7 @@ enum Fate {
     Unfolds,
     /// The collection gets this name.
     Named(String),
-    /// It is left out.
+    /// The remedy is omitted.
     Goes,
     /// Every document must have it.
     Stays,
@@ -86,7 +86,7 @@ pub struct Contradiction {
     pub path: FieldPath,
 }
 
-/// What steps ask of fields.
+/// The effects of steps on fields.
 #[derive(Default)]
 struct Asked(BTreeMap<(Namespace, FieldPath), Vec<(usize, Fate)>>);
 

@@ -16,8 +16,7 @@ const VAGUE: &[&str] = &[
     "info", "member", "child", "children", "history", "list",
 ];
 
-/// What the words of a name are about, singular and without the house prefix: `t_user_orders` gives
-/// `user order`.
+/// Returns the words of a name, singular and without the prefix: `t_user_orders` gives `user order`.
 pub fn entity(name: &str) -> Vec<String> {
     let mut all = names::words(name);
     if all.len() > 1 && all[0] == "t" {
@@ -51,7 +50,7 @@ pub fn field_name(parts: &[String], tail: &str, style: Style) -> String {
     names::in_style(&joined, style)
 }
 
-/// What an array's elements are called: `posts`, `postIds` and `postList` give `post`.
+/// Returns the noun for an array's elements: `posts`, `postIds` and `postList` give `post`.
 pub fn noun(array: &str) -> String {
     let mut all = names::words(array);
     while all.len() > 1 && all.last().is_some_and(|w| VAGUE_TAILS.contains(&w.as_str())) {
@@ -81,7 +80,7 @@ pub struct Child {
 }
 
 impl Child {
-    /// What the copying statement does about `_id`, for advice.
+    /// Describes how the copying statement treats `_id`, for advice.
     pub fn ids(&self) -> String {
         let kept = self
             .own_id
@@ -211,7 +210,7 @@ pub fn collection_name(settings: &Settings, beside: &Collection, bare: &str) -> 
     if prefixed { names::prefixed(bare, "t_") } else { names::to_snake(bare) }
 }
 
-/// What to do with buckets that nothing closes: `readings` of a day that was busier than thought.
+/// Returns the advice for buckets without a size limit: `readings` of a day with unexpectedly many.
 pub fn close_bucket(array: &Field) -> String {
     let each = arrays::value_bytes(array);
     // Half of what fits 100 KB leaves room for elements larger than the mean.
@@ -231,7 +230,7 @@ pub fn close_bucket(array: &Field) -> String {
     )
 }
 
-/// Whether a path can be written into a statement as it is.
+/// Whether a statement can contain a path without quoting.
 pub fn is_plain(path: &str) -> bool {
     path.split('.').all(|part| !part.is_empty() && !part.starts_with('$'))
         && !path.contains(['"', '\\', '\n', '*'])

@@ -24,8 +24,8 @@ pub fn convert(
     }
 }
 
-/// The conversion of strings by the server. Empty strings become null, because as strings they would be a second
-/// type beside the converted ones.
+/// The server's conversion of strings. Empty strings become null, because as strings they would be a second type in
+/// addition to the converted values.
 pub fn cast(field: &Field) -> Conversion {
     let empty_to_null = empty_strings(field) > 0;
     Conversion::Cast { inner: None, epoch: None, reads_words: false, empty_to_null }
@@ -36,7 +36,7 @@ pub fn empty_strings(field: &Field) -> u64 {
     field.text.as_ref().map_or(0, |text| text.of(TextClass::Empty))
 }
 
-/// What [`cast`] does to empty strings, to be appended to advice.
+/// Describes how [`cast`] treats empty strings, as text to append to advice.
 pub fn empty_to_null(field: &Field) -> String {
     match empty_strings(field) {
         0 => String::new(),
@@ -44,7 +44,7 @@ pub fn empty_to_null(field: &Field) -> String {
     }
 }
 
-/// Advises a conversion: as the remedy where it can be run as it is, else only by what it does to the field.
+/// Advises a conversion: as the remedy if the statement can run unchanged, otherwise only as a description.
 pub fn advise(draft: Draft, step: Step, can_be_run: Option<Safety>) -> Draft {
     match can_be_run {
         Some(safety) => draft.plan(Some("RF-10"), safety, [step]),

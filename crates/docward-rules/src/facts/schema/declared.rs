@@ -19,10 +19,10 @@ use crate::Cx;
 pub struct Declared {
     /// As it was declared.
     pub model: DesignModel,
-    /// What was decided on it, but for relationships that the data still refers by, or still embeds: these are so
-    /// here, and what is stored can be compared.
+    /// The design to compare with the data. If the data still has a reference, or is still embedded, this is the
+    /// stored form.
     pub design: Design,
-    /// What was decided on it.
+    /// The design that was decided.
     pub decided: Design,
     /// Relationships that are embedded or open, and that the data refers by, with the child's collection.
     pub refers: BTreeMap<String, String>,
@@ -117,7 +117,8 @@ impl Declared {
         Self { model, design, decided, refers, moving, embeds, leaving, naming }
     }
 
-    /// The relationships whose children are in their parents and beside them, though the model refers.
+    /// The relationships whose children are both inside and outside of their parents, although the model has a
+    /// reference.
     fn halves(&self) -> impl Iterator<Item = (&Relationship, &Design)> {
         let half = self.leaving.iter().flat_map(|design| {
             let is_half = |name: &&String| {
@@ -140,7 +141,7 @@ impl Declared {
         }
     }
 
-    /// What the model says about a collection: by its name, whatever database it is in.
+    /// Returns the model's plan for a collection. The database does not matter.
     pub fn plan(&self, collection: &Collection) -> Option<&CollectionPlan> {
         self.design.collections.iter().find(|plan| plan.name == collection.namespace.collection)
     }
@@ -185,7 +186,7 @@ impl Declared {
         all.chain(half).flat_map(|relationship| self.fields_of(relationship, entity)).collect()
     }
 
-    /// What was decided on a relationship, whatever the data does.
+    /// Returns the decision on a relationship, regardless of the data.
     pub fn decision(&self, relationship: &str) -> Option<&Decision> {
         self.decided.decisions.iter().find(|decision| decision.relationship == relationship)
     }
@@ -218,7 +219,7 @@ impl Declared {
     }
 }
 
-/// What the collection of an entity is called when it has one.
+/// Returns the collection of an entity, if it has one.
 fn collection_of(model: &DesignModel, naming: Naming, entity: &str) -> Option<String> {
     let entity = model.entity(entity)?;
     Some(entity.collection.clone().unwrap_or_else(|| naming.collection(&[&entity.name])))
@@ -288,7 +289,7 @@ fn referring(
     let up = references.clone().find(|r| leads(r, child, &parent)).map(|r| r.path.to_string());
     let usual = [naming.parent_field(relationship), naming.parents_field(relationship)];
     let named = usual.iter().find(|name| kept.field(name).is_some()).cloned();
-    // A declared field is the one that is meant.
+    // A declared field takes precedence.
     let field = match &relationship.field {
         Some(declared) => kept.field(declared).map(|_| declared.clone()),
         None => named.or(up),

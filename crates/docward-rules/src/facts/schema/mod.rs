@@ -1,5 +1,5 @@
-//! `$jsonSchema` validators read and proposed (DM-11). Only what holds without conditions is judged:
-//! the branches of `anyOf`, `oneOf` and `not` apply to some documents, and a profile cannot say which.
+//! Reads and proposes `$jsonSchema` validators (DM-11). Only unconditional constraints are checked: the branches of
+//! `anyOf`, `oneOf` and `not` apply to some documents, and a profile cannot show which.
 
 pub mod declared;
 pub mod formats;
@@ -31,7 +31,7 @@ pub fn schemas(validator: &Value) -> Vec<&Value> {
     out
 }
 
-/// Which documents have to meet a `$jsonSchema` of a validator.
+/// The documents that must meet a `$jsonSchema` of a validator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Held {
     /// None: there is none.
@@ -42,7 +42,7 @@ pub enum Held {
     All,
 }
 
-/// Which documents have to meet a `$jsonSchema` of a validator, wherever it stands.
+/// Which documents must meet a `$jsonSchema` of a validator, at any position.
 pub fn held(validator: &Value) -> Held {
     let parts = validator.entries().iter().map(|(key, value)| {
         let branches = || value.items().iter().map(held);
@@ -87,11 +87,11 @@ pub fn types_named(value: &Value) -> Option<BTreeSet<BsonType>> {
 pub struct Demand<'a> {
     /// Where, written as field paths are: `items[].price`.
     pub path: String,
-    /// What.
+    /// The kind of constraint.
     pub kind: DemandKind<'a>,
 }
 
-/// What is demanded of a place.
+/// A constraint on a place.
 #[derive(Clone, Debug)]
 pub enum DemandKind<'a> {
     /// It is there.
@@ -233,8 +233,8 @@ pub fn is_closed(schema: &Value) -> bool {
 /// Keywords that carry no demand.
 const NOTES: &[&str] = &["title", "description", "$comment"];
 
-/// What a validator says beyond what [`breaches`] settles for certain: keywords of its schemas and
-/// operators of its query, as written. Empty when no breach found means that none is there.
+/// Returns the keywords and query operators of a validator that [`breaches`] cannot check, as written. If it is empty
+/// and no breach was found, there is none.
 pub fn unchecked(validator: &Value) -> BTreeSet<String> {
     fn of_schema(node: &Value, out: &mut BTreeSet<String>) {
         for (key, value) in node.entries() {
@@ -288,10 +288,10 @@ impl Breach {
     }
 }
 
-/// What is said of a required field that is not there.
+/// The text about a required field that is missing.
 const ABSENT: &str = "required but missing";
 
-/// Which demands of the validator the profiled documents break.
+/// Returns the constraints of the validator that profiled documents break.
 pub fn breaches(validator: &Value, profile: &Profile) -> Vec<Breach> {
     let mut out: BTreeMap<(String, String), Breach> = BTreeMap::new();
     for demand in schemas(validator).into_iter().flat_map(demands) {
@@ -312,7 +312,7 @@ pub fn breaches(validator: &Value, profile: &Profile) -> Vec<Breach> {
                 let names: Vec<_> = wrong.iter().map(|(t, _)| t.name()).collect();
                 let admitted: Vec<_> = types.iter().map(|t| t.name()).collect();
                 (
-                    format!("{} where {} is admitted", names.join(" and "), admitted.join("/")),
+                    format!("{} instead of {}", names.join(" and "), admitted.join("/")),
                     wrong.iter().map(|(_, n)| n).sum(),
                     f.count,
                     false,
@@ -326,7 +326,7 @@ pub fn breaches(validator: &Value, profile: &Profile) -> Vec<Breach> {
                     false,
                 )
             }),
-            // Patterns are judged by V005, which knows when it cannot tell.
+            // V005 checks patterns, and knows which ones it cannot evaluate.
             DemandKind::Pattern(_) => None,
             DemandKind::Enum(values) => field.map(|f| {
                 let (count, at_least) = outside(f, values);
@@ -363,7 +363,7 @@ pub fn breaches(validator: &Value, profile: &Profile) -> Vec<Breach> {
                 )
             }),
             DemandKind::MaxLength(max) => field.map(|f| {
-                // Nor fewer than a quarter of its bytes; as many where all are Latin by their form.
+                // A character has at most four bytes, and one byte if all texts have a Latin form.
                 let surely = |f: &Field| {
                     f.text.as_ref().map_or(0, |t| {
                         let each = if is_plain_text(t) { 1 } else { 4 };
@@ -543,7 +543,7 @@ fn objects_at(profile: &Profile, path: &str) -> u64 {
     }
 }
 
-/// What a schema says of top-level fields, `allOf` and the branches of `anyOf` and `oneOf` included.
+/// The constraints of a schema on top-level fields, including `allOf` and the branches of `anyOf` and `oneOf`.
 #[derive(Clone, Debug, Default)]
 pub struct Coverage {
     /// Fields every document must have.

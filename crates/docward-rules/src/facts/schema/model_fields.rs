@@ -9,12 +9,12 @@ use docward_model::{
 
 use crate::facts::{code, names};
 
-/// A field of a declared model with what is known beside it.
+/// A field of a declared model, with its context.
 #[derive(Clone, Copy, Debug)]
 pub struct ModelField<'e> {
     /// The evidence.
     pub evidence: &'e Evidence,
-    /// What was found in code.
+    /// The field as it was found in code.
     pub code: &'e Code,
     /// The field.
     pub declared: &'e DeclaredField,
@@ -40,7 +40,7 @@ impl<'e> ModelField<'e> {
         around.filter(|part| !part.is_empty()).chain([self.declared.model.as_str()])
     }
 
-    /// Fields beside it in the same object, with their names.
+    /// Its sibling fields in the same object, with their names.
     pub fn siblings(&self) -> impl Iterator<Item = (&'e DeclaredField, &'e str)> {
         let (own, parent) = (self.declared, self.parent());
         self.code
@@ -95,7 +95,7 @@ pub struct Exception {
     pub page: &'static str,
     /// Whether it applies to a field.
     pub applies: fn(&ModelField<'_>) -> bool,
-    /// Whether `--select pedantic` reports the field all the same.
+    /// Whether `--select pedantic` reports the field anyway.
     pub is_pedantic: bool,
 }
 

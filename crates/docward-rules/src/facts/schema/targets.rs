@@ -1,6 +1,5 @@
-//! The types that fields are to have, as the findings about a collection ask for them. Validators that
-//! Docward proposes admit them beside what is stored, so that validators and conversions can be applied in
-//! any order.
+//! The target types of fields, as the findings about a collection propose them. Validators that Docward proposes
+//! accept these types in addition to the stored ones. So validators and conversions can be applied in any order.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +7,7 @@ use docward_model::{BsonType, Field, Namespace};
 
 use crate::ProposedChange;
 
-/// What is to become of one field.
+/// The target of one field.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Target {
     /// The rules that ask for it, in the order of their codes.
@@ -22,7 +21,7 @@ pub struct Target {
 }
 
 impl Target {
-    /// The types to admit beside those listed.
+    /// The types to accept in addition to the listed ones.
     pub fn beyond(&self, listed: &[BsonType]) -> Vec<BsonType> {
         let null = self.to_null.then_some(BsonType::Null);
         let wanted = self.kinds.iter().copied().chain(null);
@@ -81,7 +80,7 @@ impl Targets {
         Self(targets)
     }
 
-    /// What is to become of a field, if a finding asks for anything.
+    /// Returns the target of a field, if a finding proposes a change.
     pub fn at(&self, path: &str) -> Option<&Target> {
         self.0.get(path)
     }

@@ -1,7 +1,7 @@
 //! Remedies and the validator of the collection they change.
 //!
 //! A validator that demands the old type or name of a field refuses the update that changes it. So the validator
-//! has to accept both first. A document that breaks its validator already refuses every update.
+//! has to accept both first. The server already rejects every update of a document that violates its validator.
 
 use std::collections::BTreeSet;
 
@@ -17,13 +17,13 @@ use crate::facts::{
     text,
 };
 
-/// The figure of findings whose command sets the validator to `warn` first.
+/// The data key of findings whose command first sets validationAction to `warn`.
 pub const RELAXES: &str = "relaxesValidator";
 
-/// Puts a step before the remedy that makes the validator warn only, when it would refuse the
-/// remedy, and marks the finding with [`RELAXES`]. Where stored documents would stop the remedy for a reason of
-/// their own, it says so. `is_only` says that no other remedy changes the documents of a collection: then the
-/// remedy ends with the validator in its new form.
+/// If the validator would refuse the remedy, inserts a step that sets the validation action to `warn`, and marks the
+/// finding with [`RELAXES`]. If stored documents would stop the remedy for another reason, the finding says so.
+/// `is_only` returns whether no other remedy changes the documents of a collection. In this case, the remedy ends
+/// with the new validator.
 pub fn make_way(evidence: &Evidence, finding: &mut Finding, is_only: &dyn Fn(&Namespace) -> bool) {
     let (Subject::Collection(namespace) | Subject::Field(namespace, _)) = &finding.at else {
         return;
@@ -49,10 +49,10 @@ pub fn make_way(evidence: &Evidence, finding: &mut Finding, is_only: &dyn Fn(&Na
         });
         steps.insert(0, relax);
         finding.data = std::mem::take(&mut finding.data).with(RELAXES, told);
-        finding.todo.push_str("; the command sets the validator to `warn` first");
+        finding.todo.push_str("; the command first sets validationAction to `warn`");
         if let Some(step) = renewed {
             steps.push(step);
-            finding.todo.push_str(", and to the new form afterwards");
+            finding.todo.push_str(", and finally sets a validator for the new values");
         }
     } else if options.validation_level == ValidationLevel::Strict
         && let Some(profile) = &collection.profile
@@ -167,7 +167,7 @@ fn require_renamed(validator: &mut Value, steps: &[Step], profile: &Profile) {
     }
 }
 
-/// What to know before running commands that set validators to `warn`, once for all of them.
+/// Returns the note about commands that set the validation action to `warn`, once for all of them.
 pub fn note(findings: &[Finding]) -> Option<String> {
     let relaxing = findings.iter().filter(|finding| relaxes(finding));
     let namespaces: BTreeSet<String> =
@@ -175,7 +175,7 @@ pub fn note(findings: &[Finding]) -> Option<String> {
     let count = relaxing.count() as u64;
     (count > 0).then(|| {
         format!(
-            "{} on {} {} the validator to `warn` first, because it requires the present form. A command that does not set the new form at its end leaves that to the end of the script that `--emit-fixes` writes, or to you",
+            "{} on {} first {} validationAction to `warn`, because the validator requires the current types and names. If a command does not set a new validator, the script of `--emit-fixes` sets one at its end where Docward can derive it; otherwise write it yourself",
             text::plural(count, "proposed command"),
             text::list(&namespaces.into_iter().collect::<Vec<_>>(), 3),
             text::form(count, "sets", "set"),
@@ -291,7 +291,7 @@ fn renewed_with(
     parts.collect::<Option<_>>().map(Value::Map)
 }
 
-/// What becomes of the fields that a schema describes.
+/// The fields of a schema after the proposed changes.
 struct NewForm<'a> {
     /// The schema of whole documents.
     root: &'a Value,
@@ -535,7 +535,7 @@ fn names_root(value: &Value, roots: &BTreeSet<String>) -> bool {
     }
 }
 
-/// What the query operators of a validator ask of a place in every document, as (operator, value); a
+/// Returns the conditions of a validator's query operators on a place in every document, as (operator, value). A
 /// plain value is `$eq`.
 fn conditions<'a>(validator: &'a Value, path: &str) -> Vec<(&'a str, &'a Value)> {
     let mut all = Vec::new();
@@ -599,7 +599,7 @@ mod tests {
             text.contains(r#"{required: ["total"], properties: {total: {bsonType: "int"}}}"#),
             "{text}"
         );
-        // What branches demand of the field cannot be told.
+        // The constraints of branches on the field are unknown.
         let branches = r#"options {"validator": {"$jsonSchema": {"properties": {"amount": {"bsonType": "double"}}, "anyOf": [{"required": ["amount"]}]}}}"#;
         assert!(command("T002", branches, AMOUNT).matches("collMod").count() == 1);
     }
@@ -618,7 +618,7 @@ mod tests {
         for finding in &found {
             let command = finding.fix.as_ref().expect("a command").command();
             assert!(!command.contains("validator: "), "{command}");
-            assert!(finding.todo.contains("; the command sets the validator to `warn` first"));
+            assert!(finding.todo.contains("; the command first sets validationAction to `warn`"));
         }
         assert_eq!(note(&check("T002", "x50 {\"amount\": 19.99}")), None);
     }
@@ -759,7 +759,7 @@ x20 {{"_id": $i, "userName": "a", "createTime": 1, "orderNo": 1, "last_name": "b
         );
         assert_eq!(set.len(), 1, "{set:?}");
         assert!(set[0].contains("\"null\"") && set[0].contains("\"string\""), "{}", set[0]);
-        // A condition beside the schema names the old field: only people know its new form.
+        // A condition outside of the schema names the old field: only people know its new form.
         let both = schema.replacen('{', r#"{"$expr": {"$gt": ["$last_name", ""]}, "#, 1);
         assert_eq!(with(&both, ""), [""; 0]);
         let beside =

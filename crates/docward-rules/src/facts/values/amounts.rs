@@ -1,4 +1,4 @@
-//! Which fields hold money, and which sibling holds the same amount in another form.
+//! Determines which fields hold money, and which sibling holds the same amount in another form.
 
 use docward_model::{Field, Profile};
 

@@ -37,7 +37,7 @@ impl Limits {
 pub struct Files {
     /// Files at or above the size that is reported.
     pub count: u64,
-    /// That size.
+    /// The size limit.
     pub limit: u64,
     /// Share of the collection's bytes that the field has.
     pub share: f64,
@@ -91,7 +91,7 @@ pub fn kinds(blob: &Blob, count: u64) -> String {
     if blob.encoded * 2 > blob.sizes.count { format!("{noun} as base64 text") } else { noun }
 }
 
-/// What a finding says about the files of a field.
+/// Describes the files of a field.
 pub fn describe(field: &Field, blob: &Blob, files: &Files) -> String {
     format!(
         "`{}` holds {} {} of {} or more (median {}, largest {}); the field takes {} of the collection's bytes",

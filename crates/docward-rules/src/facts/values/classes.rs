@@ -75,8 +75,8 @@ pub fn is_only(field: &Field, class: Class) -> bool {
     matches!(classes(field)[..], [(only, _)] if only == class)
 }
 
-/// The profile of a collection whose fields people chose. The buckets of a time series collection
-/// and the rows of its profiler and oplog are the server's own layout: their fields are not judged.
+/// The profile of a collection whose fields people chose. The server defines the fields of the buckets of a time
+/// series collection and of the rows of its profiler and oplog, so they are not checked.
 pub fn shaped_by_people(collection: &Collection) -> Option<&Profile> {
     if collection.kind == CollectionKind::TimeSeries {
         return None;
@@ -84,7 +84,7 @@ pub fn shaped_by_people(collection: &Collection) -> Option<&Profile> {
     collection.profile.as_ref().filter(|p| !crate::facts::deployment::server::holds_server_rows(p))
 }
 
-/// Named fields beside this one, itself left out.
+/// Returns the named sibling fields of this one.
 pub fn siblings<'a>(profile: &'a Profile, field: &'a Field) -> Vec<&'a Field> {
     let all: Vec<&Field> = match field.parent {
         Some(at) => profile.children(&profile.fields[at]).collect(),

@@ -55,13 +55,13 @@ impl DateText {
             .count()
     }
 
-    /// Strings that are no date at all.
+    /// The number of strings that are not dates.
     pub fn other(&self) -> u64 {
         self.strings - self.dates() - self.month
     }
 }
 
-/// What the strings of a field are, seen as dates.
+/// The strings of a field, classified as dates.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum DateVerdict {
     /// Dates that should be of the date type.
@@ -70,8 +70,7 @@ pub enum DateVerdict {
     Periods(DateText),
 }
 
-/// Judges a field that holds strings, or strings beside real dates. Other mixes of types are no
-/// matter of dates alone and give `None`.
+/// Classifies a field that holds strings, or strings and real dates. Returns `None` for other mixes of types.
 pub fn judge(field: &Field, share: f64, named_share: f64) -> Option<DateVerdict> {
     let text = DateText::of(field)?;
     if classes(field).iter().any(|(class, _)| !matches!(class, Class::Text | Class::Date)) {
@@ -91,8 +90,8 @@ pub fn judge(field: &Field, share: f64, named_share: f64) -> Option<DateVerdict>
     (text.month as f64 > share * strings).then_some(DateVerdict::Periods(text))
 }
 
-/// Whether strings beside real dates in this field are the matter of the date rule, so that the rule
-/// about mixed types stays silent. The figures are those `T001` is configured with.
+/// Whether T001 reports the strings and real dates in this field, so that the rule about mixed types does not. The
+/// thresholds are those of `T001`.
 pub fn owns_mix(settings: &Settings, namespace: &Namespace, field: &Field) -> bool {
     let t001 = |threshold| t001::limit(settings, namespace, threshold);
     let mixed = classes(field);

@@ -11,7 +11,7 @@ use crate::facts::values::classes::{Class, classes, is_only};
 const GIVEN_OUT: &[&str] =
     &["tax", "vat", "national", "citizen", "personal", "registration", "serial", "bank", "iban"];
 
-/// Rank correlation with the order of storage from which ids rise, whatever single neighbours do.
+/// Minimum rank correlation with the storage order for ids to count as increasing, regardless of single neighbours.
 const RISING_IN_THE_LARGE: f64 = 0.95;
 
 /// The figures by which the rules about ids divide the work between them, as configured for a
@@ -71,7 +71,7 @@ pub fn digits(field: &Field, share: f64, min: u64) -> Option<Digits> {
     if !meaning::is_id(leaf) || meaning::is_code(leaf) || given_out {
         return None;
     }
-    // Numbers and strings in one field are a matter of mixed types.
+    // The rule about mixed types reports numbers and strings in one field.
     if !is_only(field, Class::Text) {
         return None;
     }
@@ -95,11 +95,11 @@ pub enum Order {
     Random,
     /// Something between.
     Loose,
-    /// Too few to tell.
+    /// There are too few values.
     Unknown,
 }
 
-/// What `_id` is.
+/// The kind of `_id`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum IdKind {
     /// The default.
@@ -134,12 +134,12 @@ pub enum IdKind {
     Mixed,
 }
 
-/// `_id` of a collection, judged.
+/// The classification of `_id` of a collection.
 #[derive(Clone, Copy, Debug)]
 pub struct Id<'a> {
     /// The field.
     pub field: &'a Field,
-    /// What most values are.
+    /// The kind of most values.
     pub kind: IdKind,
     /// How many are of that kind.
     pub count: u64,
@@ -151,7 +151,7 @@ pub struct Id<'a> {
     pub pairs: u64,
 }
 
-/// Judges `_id`; `None` when there is none.
+/// Classifies `_id`; `None` if there is none.
 pub fn judge(profile: &Profile, rising_share: f64, min_pairs: u64) -> Option<Id<'_>> {
     let field = profile.field("_id")?;
     let pairs = profile.id_order.pairs;

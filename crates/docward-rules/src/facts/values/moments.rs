@@ -1,15 +1,15 @@
-//! Which names say a point in time.
+//! Recognises names of points in time.
 
 use crate::facts::names::{self, meaning};
 
 /// Whether a name says a point in time. `runtime`, `timezone` and formats of dates do not.
 pub fn says_time(name: &str) -> bool {
-    // A time of day has no date; `blockedOn` is not a time at all.
+    // A time of day has no date; `blockedOn` is not a time.
     const OF_DAY: [&str; 10] = [
         "daily", "at", "hourly", "opening", "closing", "weekly", "open", "close", "business",
         "clock",
     ];
-    // What is shown to people, beside what is meant.
+    // Texts for display, next to the actual value.
     const SHOWN: [&str; 7] =
         ["formatted", "display", "pretty", "readable", "human", "simplified", "localized"];
     // How long something takes or lasts.

@@ -45,7 +45,7 @@ pub fn is_own(field: &Field) -> bool {
     2.0 * field.distinct.values >= field.types.non_null() as f64
 }
 
-/// Why every new document has the latest value, when type and name alone tell.
+/// Returns why every new document has the latest value, if type and name alone show it.
 pub fn by_type(field: &Field) -> Option<&'static str> {
     if field.path.as_str() == "_id" && is_timed_id(field) {
         return Some(if field.is_only(BsonType::ObjectId) {
@@ -85,8 +85,8 @@ pub fn is_made_in_order(field: &Field) -> bool {
     by_type(field).is_some() || is_own(field) && is_timed_id(field)
 }
 
-/// Whether the values may be given out in order as documents are inserted, as far as their form tells:
-/// dates, numbers and sequences count, too, when nearly every document has its own.
+/// Whether the values may be assigned in increasing order as documents are inserted, judging by their type. Dates,
+/// numbers and sequences also count if nearly every document has its own.
 pub fn may_rise(field: &Field) -> bool {
     is_made_in_order(field)
         || is_own(field)
@@ -107,8 +107,8 @@ pub fn has_no_gaps(field: &Field, documents: u64) -> bool {
         && number.max - number.min < 2.0 * documents as f64
 }
 
-/// Texts of one length with digits in each behind the same prefix, as `ORD-000123`: numbers that are
-/// given out in order.
+/// Whether all texts have one length, the same prefix and digits after it, as in `ORD-000123`: numbers that are
+/// assigned in order.
 pub fn is_sequence(field: &Field) -> bool {
     let prefix =
         |value: &str| value.find(|c: char| c.is_ascii_digit()).map(|at| value[..at].to_owned());

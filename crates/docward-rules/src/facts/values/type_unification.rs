@@ -9,7 +9,7 @@ use docward_model::{
 use crate::facts::values::classes::{self, Class};
 use crate::facts::{names, remedies::statements, values::amounts};
 
-/// What becomes of the values outside the main class.
+/// The results of converting the values outside of the main class.
 #[derive(Default)]
 pub struct Outcome {
     /// Those that convert.
@@ -34,7 +34,7 @@ pub fn main_class(field: &Field, found: &[(Class, u64)]) -> Class {
     if found.len() == 2 && found.iter().any(|(c, _)| *c == Class::Array) {
         return Class::Array;
     }
-    // Rare types (regular expressions, code) are never what a field is meant to hold.
+    // Rare types (regular expressions, code) are never the intended type of a field.
     let usual = found.iter().map(|(class, _)| *class).find(|c| *c != Class::Other);
     let first = usual.unwrap_or(Class::Other);
     if first == Class::Text
@@ -67,7 +67,8 @@ pub fn main_class(field: &Field, found: &[(Class, u64)]) -> Class {
     first
 }
 
-/// The class of the other values where all strings are one word, as `unknown` is: the word stands for "no value".
+/// Returns the class of the other values if all strings are the same word, such as `unknown`. This word means "no
+/// value".
 fn beside_one_word(field: &Field, found: &[(Class, u64)]) -> Option<Class> {
     let strings = field.text.as_ref()?;
     // The enumeration holds values of all types.
@@ -102,7 +103,7 @@ pub fn target_type(profile: &Profile, field: &Field, main: Class) -> &'static st
     }
 }
 
-/// Digits that a double, an int and a long keep, whatever they are.
+/// Number of digits that a double, an int and a long always keep.
 const DOUBLE_DIGITS: u64 = 15;
 const INT_DIGITS: u64 = 9;
 
@@ -214,7 +215,7 @@ fn wrapped_number<'a>(profile: &'a Profile, field: &'a Field) -> Option<&'a Fiel
                 && t.total() > 0
                 && t.count(|c| c.is_number()) == t.total()
         });
-    // An object without it would become nothing at all.
+    // An object without it would become empty.
     let always = only.types.non_null() == field.types.of(BsonType::Object);
     (named && number && always).then_some(only)
 }
@@ -275,7 +276,7 @@ pub fn fix(
     Some((Safety::Guarded, step))
 }
 
-/// How the odd values are read. What does not convert stays as it is.
+/// Returns the conversion of the values of other types. Values that cannot be converted stay unchanged.
 fn conversion(profile: &Profile, field: &Field, main: Class, odd: &[BsonType]) -> Conversion {
     let inner = wrapped_number(profile, field).filter(|_| odd.contains(&BsonType::Object));
     let epoch = (main == Class::Date && odd.iter().any(|k| k.is_number())).then(|| {

@@ -1,4 +1,4 @@
-//! `Builders<T>`: chains of methods, and conditions in C#, as the documents that the driver makes of them.
+//! Converts `Builders<T>` method chains and C# conditions to the documents that the driver creates from them.
 //!
 //! `Builders<User>.Update.Push(u => u.Logs, entry)` becomes `{$push: {Logs: entry}}`, and
 //! `users.Find(u => u.Email == email)` gets the filter `{Email: email}`, so all that works on documents works on
@@ -14,7 +14,7 @@ use crate::{
     syntax::parts,
 };
 
-/// What a builder makes, or a variable holds.
+/// The kinds of builders, and of variables that hold them.
 const FILTER: &str = "Filter";
 const UPDATE: &str = "Update";
 const INDEX: &str = "IndexKeys";
@@ -44,7 +44,7 @@ const UPDATES: [(&str, &str); 18] = [
     ("PopFirst", "$pop"),
     ("PopLast", "$pop"),
 ];
-/// Conditions on one field; an empty operator stands for the value itself.
+/// Conditions on one field; an empty operator means equality.
 const CONDITIONS: [(&str, &str); 22] = [
     ("Eq", ""),
     ("AnyEq", ""),
@@ -121,7 +121,8 @@ fn definition(kind: &'static str) -> &'static str {
     }
 }
 
-/// What an expression builds: `Builders<T>.Update`, a variable that holds it, or a chain that begins with one.
+/// Returns the kind of document that an expression builds: `Builders<T>.Update`, a variable that holds it, or a chain
+/// that begins with one.
 fn kind_of(l: &Lower<'_, '_>, node: Node<'_>, steps: u32) -> Option<&'static str> {
     if steps > MAX_LINKS {
         return None;
@@ -211,7 +212,7 @@ pub(super) fn call<'t>(
     let find = |table: &[(&str, &'static str)]| {
         table.iter().find(|(name, _)| *name == method).map(|(_, operator)| *operator)
     };
-    // Whatever is lowered here must not be lowered again, so all that can fail comes first.
+    // An expression must not be lowered twice, so all checks that can fail come first.
     let step = match (kind, method) {
         (_, "Combine" | "And") => Step::All,
         (FILTER | FILTER_DEFINITION, "Or") => Step::List("$or"),
@@ -228,7 +229,7 @@ pub(super) fn call<'t>(
         Step::All | Step::List(_) => None,
     };
     let mut entries = match kind {
-        // What the chain has so far.
+        // The chain so far.
         _ if of.kind() == "invocation_expression" => {
             let chain = spread(l, of, scope);
             match chain.value.kind {
@@ -276,7 +277,7 @@ pub(super) fn call<'t>(
     Some(Kind::Object(entries))
 }
 
-/// What a method adds to a document.
+/// The entry that a method adds to a document.
 #[derive(Clone, Copy)]
 enum Step {
     /// A condition on a field.
@@ -291,7 +292,7 @@ enum Step {
     All,
 }
 
-/// What an update puts into a field: the value, or `{$each, $slice, …}`.
+/// Returns the new content of a field in an update: the value, or `{$each, $slice, …}`.
 fn changed<'t>(
     l: &mut Lower<'_, 't>,
     method: &str,
@@ -442,7 +443,7 @@ struct Test<'n> {
     with: With<'n>,
 }
 
-/// What a field is compared with.
+/// The operand that a field is compared with.
 enum With<'n> {
     Value(Node<'n>),
     Bool(bool),

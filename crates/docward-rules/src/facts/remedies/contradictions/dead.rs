@@ -40,10 +40,7 @@ impl Finder {
                 )
             } else {
                 fault(
-                    format!(
-                        "the types it must have all at once have none in common ({})",
-                        stated.join("; ")
-                    ),
+                    format!("no type meets all of its type constraints ({})", stated.join("; ")),
                     "declare the intended types in one place",
                 )
             };
@@ -83,7 +80,12 @@ impl Finder {
             });
             if !is_open {
                 let (why, todo) = first.map_or_else(
-                    || ("they are the same".to_owned(), "make the branches different".to_owned()),
+                    || {
+                        (
+                            "the branches are the same".to_owned(),
+                            "make the branches different".to_owned(),
+                        )
+                    },
                     |why| (why.words, why.todo),
                 );
                 return fault(format!("no branch of `{keyword}` can hold: {why}"), &todo);
@@ -152,7 +154,7 @@ impl Finder {
                     Why::new("", words.to_owned(), "list `_id` in the properties")
                 } else {
                     let words = format!(
-                        "`{at}` is required, but `additionalProperties: false` stands beside properties that do not list it"
+                        "`{at}` is required, but a schema with `additionalProperties: false` does not list it in its properties"
                     );
                     let todo = format!(
                         "list `{name}` in the properties there, or remove it from `required`"
@@ -166,14 +168,16 @@ impl Finder {
             && (required.len() as i64) > most
         {
             let fields = text::plural(required.len() as u64, "field");
-            return here(format!("{fields} must be there and `maxProperties` is {most}"));
+            return here(format!("the schema requires {fields}, but `maxProperties` is {most}"));
         }
         if let Some(least) = place.count("minProperties", true)
             && let Some(names) = place.parts.iter().filter_map(|part| closed_names(part)).min()
             && (names as i64) < least
         {
             let fields = text::plural(names as u64, "field");
-            return here(format!("`minProperties` is {least} and {fields} may be there"));
+            return here(format!(
+                "`minProperties` is {least}, but the schema allows only {fields}"
+            ));
         }
         for name in required {
             let child = place.property(name);
@@ -195,7 +199,7 @@ fn told_from(why: Why, at: &str) -> Why {
         return why;
     }
     Why {
-        words: format!("`{at}` must be there and no value of it can pass, because {}", why.words),
+        words: format!("`{at}` is required, and no value of it can pass, because {}", why.words),
         ..why
     }
 }
@@ -254,7 +258,7 @@ fn range(place: &Place<'_>) -> Option<String> {
     for (low, low_exact, low_out, low_value) in &lows {
         for (high, high_exact, high_out, high_value) in &highs {
             let exact = *low_exact && *high_exact;
-            // What is rounded must be apart by more than that.
+            // Rounded numbers must differ by more than the rounding error.
             let margin = if exact { 0.0 } else { 1e-9 * low.abs().max(high.abs()) };
             let (low_text, high_text) = (shown(low_value), shown(high_value));
             if *low > *high + margin {

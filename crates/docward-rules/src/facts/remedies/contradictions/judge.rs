@@ -1,4 +1,4 @@
-//! The evaluator asked about single values, and whether the server takes a schema at all.
+//! Evaluates single values against a schema, and checks whether the server accepts a schema.
 
 use docward_bson::value::to_bytes;
 use docward_model::{BsonType, Value};
@@ -73,7 +73,7 @@ pub(super) fn numbers(value: &Value) -> Vec<Vec<u8>> {
     let mut out = vec![document(0x01, &float.to_le_bytes())];
     if let Some(n) = whole {
         out.push(document(0x12, &n.to_le_bytes()));
-        // The number as it is, with the exponent 0.
+        // The exact number, with the exponent 0.
         let sign = if n < 0 { 1 << 63 } else { 0 };
         let high: u64 = sign | 0x3040 << 48;
         let decimal = [n.unsigned_abs().to_le_bytes(), high.to_le_bytes()].concat();

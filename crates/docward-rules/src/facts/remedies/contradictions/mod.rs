@@ -37,13 +37,13 @@ pub struct Contradiction {
     pub gravity: Gravity,
     /// In words.
     pub what: String,
-    /// What to do about it.
+    /// The text of the fix.
     pub todo: String,
 }
 
-/// What contradicts itself in schemas that every document of a collection must meet.
+/// Returns the contradictions in schemas that every document of a collection must meet.
 pub fn contradictions(schemas: &[&Value]) -> Vec<Contradiction> {
-    // What the server does not take is not judged.
+    // Schemas that the server rejects are not checked.
     if schemas.is_empty() || !schemas.iter().all(|schema| is_taken(schema)) {
         return Vec::new();
     }
@@ -52,7 +52,7 @@ pub fn contradictions(schemas: &[&Value]) -> Vec<Contradiction> {
     finder.out
 }
 
-/// Beyond this many places looked at, a schema is left alone: alternatives inside alternatives multiply.
+/// Maximum number of places to examine. Nested alternatives multiply, so larger schemas are not checked.
 const MAX_STEPS: u32 = 20_000;
 
 /// Why nothing can pass.
@@ -226,7 +226,7 @@ impl Finder {
             if found.is_empty() {
                 continue;
             }
-            // The usual slip: what elements must look like, written beside `items` instead of in it.
+            // A common mistake: the constraints of elements are next to `items` instead of inside it.
             let elements = types.contains(&BsonType::Array)
                 && found.iter().any(|keyword| matches!(*keyword, "properties" | "required"));
             let (gravity, todo) = if elements {
@@ -254,7 +254,7 @@ impl Finder {
         }
     }
 
-    /// Values of an enumeration that what stands beside it keeps out, while others pass.
+    /// Values of an enumeration that other keywords exclude, while they accept others.
     fn lost_values(&mut self, place: &Place<'_>, path: &str) {
         if path.is_empty() {
             return;

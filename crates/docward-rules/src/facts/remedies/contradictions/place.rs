@@ -75,7 +75,7 @@ impl<'s> Place<'s> {
         Self::within(self.parts.clone(), std::iter::once(node))
     }
 
-    /// What has to hold of something inside.
+    /// Returns the constraints on a place inside this one.
     pub(super) fn inside(&self, find: impl Fn(&'s Value) -> Option<&'s Value>) -> Self {
         let (around, own) = self.parts.split_at(self.own);
         let mut surroundings = Vec::new();
@@ -111,7 +111,7 @@ impl<'s> Place<'s> {
         lists.flat_map(Value::items).filter_map(Value::as_text).collect()
     }
 
-    /// Of a keyword with a number, the strictest: the greatest when `most`, else the smallest.
+    /// Returns the strictest value of a numeric keyword: the greatest if `most`, otherwise the smallest.
     pub(super) fn count(&self, keyword: &str, most: bool) -> Option<i64> {
         let found = self.parts.iter().filter_map(|part| whole(part.get(keyword)?));
         if most { found.max() } else { found.min() }

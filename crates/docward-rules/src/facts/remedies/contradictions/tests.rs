@@ -120,7 +120,7 @@ fn at<'v>(value: &'v Value, path: &str) -> Vec<&'v Value> {
     found
 }
 
-/// Whether a branch that is told to be dead holds of a document: of alternatives at the top alone.
+/// Whether a document meets a branch that is reported as impossible. Only alternatives at the top level count.
 fn holds(schema: &Value, what: &str, document: &[u8]) -> bool {
     let Some(rest) = what.strip_prefix("branch ") else { return false };
     let Some((number, rest)) = rest.split_once(" of `") else { return false };
@@ -129,7 +129,7 @@ fn holds(schema: &Value, what: &str, document: &[u8]) -> bool {
         return false;
     }
     let Some(branches) = schema.get(keyword) else { return false };
-    // Alternatives of parts are told the same way.
+    // Alternatives of parts are reported in the same form.
     if schema.get("allOf").is_some() || ["anyOf", "oneOf"].iter().all(|k| schema.get(k).is_some()) {
         return false;
     }
@@ -147,7 +147,7 @@ fn holds(schema: &Value, what: &str, document: &[u8]) -> bool {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(4000))]
 
-    /// What a document shows to be possible is not called impossible.
+    /// A constraint that a document meets is not reported as impossible.
     #[test]
     fn dm_11_6_no_document_disproves_a_contradiction(seed in any::<u64>()) {
         let mut dice = Dice(seed);
