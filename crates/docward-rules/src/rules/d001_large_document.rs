@@ -19,7 +19,7 @@ declare_rule! {
     /// ## What it checks
     /// Measures every document as BSON. Reports a collection once, with the highest tier that its documents
     /// reach:
-    /// - more than 100 KB: a warning. The figure is a house rule; MongoDB names none. It is a note if fewer than 1 %
+    /// - more than 100 KB: a warning. The figure is a house rule; MongoDB names none. It is a note if fewer than 0.1 %
     ///   of the documents are that large, and none is larger than 1 MB
     /// - more than 1 MB in a core collection: a warning
     /// - 10 MB or more: an error
@@ -173,7 +173,7 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
 }
 
 /// One document in so many above the limit is a note.
-pub(super) const RARE: u64 = 100;
+pub(super) const RARE: u64 = 1000;
 
 fn version(cx: &Cx<'_>) -> Option<(u32, u32)> {
     cx.settings().server_version.or(cx.evidence().deployment.server_version)
@@ -345,15 +345,15 @@ mod tests {
     }
 
     #[test]
-    fn dm_05_1_one_document_of_more_than_a_hundred_is_a_note() {
+    fn dm_05_1_one_document_of_more_than_a_thousand_is_a_note() {
         let severity = |small: u32| {
             let body =
                 format!("x{small} {{\"_id\": $i}}\n{{\"_id\": -1, \"s\": \"$pad(110000)\"}}");
             check("D001", &body)[0].severity
         };
-        assert_eq!(severity(99), Severity::Warn);
-        assert_eq!(severity(100), Severity::Info);
-        let large = "x200 {\"_id\": $i}\n{\"_id\": -1, \"s\": \"$pad(1100000)\"}";
+        assert_eq!(severity(999), Severity::Warn);
+        assert_eq!(severity(1000), Severity::Info);
+        let large = "x2000 {\"_id\": $i}\n{\"_id\": -1, \"s\": \"$pad(1100000)\"}";
         assert_eq!(check("D001", large)[0].severity, Severity::Warn);
     }
 

@@ -14,7 +14,7 @@ declare_rule! {
     ///
     /// ## What it checks
     /// Examines documents larger than 100 KB. Reports an array that holds more than half of the bytes in most of
-    /// them. It is a note if fewer than 1 % of the documents are that large, and none is larger than 1 MB.
+    /// them. It is a note if fewer than 0.1 % of the documents are that large, and none is larger than 1 MB.
     ///
     /// ## Exceptions
     /// Not reported:
@@ -199,9 +199,9 @@ mod tests {
     }
 
     #[test]
-    fn dm_05_3_one_document_of_more_than_a_hundred_is_a_note() {
+    fn dm_05_3_one_document_of_more_than_a_thousand_is_a_note() {
         let body =
-            format!("x500 {{\"_id\": -$i, \"name\": \"Ada\"}}\n{}", USER.replace("x5", "x4"));
+            format!("x4500 {{\"_id\": -$i, \"name\": \"Ada\"}}\n{}", USER.replace("x5", "x4"));
         assert_eq!(check("D003", &body)[0].severity, docward_model::Severity::Info);
         assert_eq!(check("D003", USER)[0].severity, docward_model::Severity::Warn);
     }

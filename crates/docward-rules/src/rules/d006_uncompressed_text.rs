@@ -13,8 +13,10 @@ declare_rule! {
     /// - at least one value in twenty has 32 KB or more
     /// - a trial compression of a few values leaves less than 60 % of their bytes
     ///
-    /// It is a warning if a text has 1 MB or more, or if the compression saves 100 MB or more in the collection.
-    /// Otherwise it is a note: the storage engine compresses small texts well enough.
+    /// It is a warning in these cases, and otherwise a note:
+    /// - there are at least 5 texts, and half of them have 32 KB or more
+    /// - a text has 1 MB or more
+    /// - the compression saves 100 MB or more in the collection
     ///
     /// Base64 files are not reported here (see D004 and D005), nor are fields of a text index.
     ///
@@ -67,6 +69,8 @@ threshold!(
     "ratio below which compressing is worth it"
 );
 
+/// Fewer long texts are no habit of a program.
+const SEVERAL: u64 = 5;
 /// A text of this size makes the document large for every read, and takes a sixteenth of the server's limit.
 const NEAR_LIMIT: u64 = 1_048_576;
 /// Bytes that the compression has to save in the whole collection: less does not relieve a cache.
@@ -90,7 +94,8 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
         let saved = (texts.lengths.sum as f64 * (1.0 - ratio)) as u64;
         let documents = profile.documents.max(1) as f64;
         let in_all = saved as f64 * profile.total.max(profile.documents) as f64 / documents;
-        let is_worth_it = texts.lengths.max >= NEAR_LIMIT || in_all >= MUCH;
+        let are_long = texts.total() >= SEVERAL && texts.lengths.p50() >= cx.count(&MIN_P95);
+        let is_worth_it = are_long || texts.lengths.max >= NEAR_LIMIT || in_all >= MUCH;
         let style = proposals::field_style(profile);
         let codec = proposals::field_name(&[names::to_snake(field.path.leaf())], "encoding", style);
         cx.report(
@@ -150,9 +155,10 @@ mod tests {
     }
 
     #[test]
-    fn dm_05_5_a_small_saving_is_a_note() {
+    fn dm_05_5_a_few_texts_are_a_note() {
         let severity = |body: &str| check("D006", body)[0].severity;
         assert_eq!(severity("x3 {\"_id\": $i, \"html\": \"$pad(200000)\"}"), Severity::Info);
+        assert_eq!(severity("x5 {\"_id\": $i, \"html\": \"$pad(40000)\"}"), Severity::Warn);
         assert_eq!(severity("x3 {\"_id\": $i, \"html\": \"$pad(1200000)\"}"), Severity::Warn);
     }
 
