@@ -23,10 +23,13 @@ pub fn statement(step: &Step) -> String {
         Step::ConvertField { namespace, path, from, to, conversion } => {
             convert(namespace, path, from, to, conversion)
         }
-        Step::ArrayFromKeys { namespace, path, key: name, keys_are_dates, value } => {
-            let of_key = match keys_are_dates {
-                true => "{$dateFromString: {dateString: \"$$this.k\", onError: \"$$this.k\"}}",
-                false => "\"$$this.k\"",
+        Step::ArrayFromKeys { namespace, path, key: name, keys_are_dates, keys_are_numbers, value } => {
+            let of_key = match (keys_are_dates, keys_are_numbers) {
+                (true, _) => "{$dateFromString: {dateString: \"$$this.k\", onError: \"$$this.k\"}}",
+                (_, true) => {
+                    "{$convert: {input: \"$$this.k\", to: \"long\", onError: \"$$this.k\"}}"
+                }
+                _ => "\"$$this.k\"",
             };
             let each = match value {
                 // The key comes last, so that it wins over a field with the same name.
@@ -339,10 +342,15 @@ fn converted(conversion: &Conversion, to: &[BsonType], from: &[BsonType], old: &
         }
         Conversion::Rounded { scale } => format!("{{$round: [{{$toDecimal: {old}}}, {scale}]}}"),
         Conversion::Epoch { unit, zero_is_absent } => {
+            // Servers do not multiply text.
+            let number = match from.contains(&BsonType::String) {
+                true => format!("{{$toLong: {old}}}"),
+                false => old.to_owned(),
+            };
             let date = match unit {
                 EpochUnit::Milliseconds => format!("{{$toDate: {{$toLong: {old}}}}}"),
                 EpochUnit::Seconds => {
-                    format!("{{$toDate: {{$toLong: {{$multiply: [{old}, 1000]}}}}}}")
+                    format!("{{$toDate: {{$toLong: {{$multiply: [{number}, 1000]}}}}}}")
                 }
             };
             match zero_is_absent {

@@ -224,6 +224,30 @@ pub struct TextForms {
     pub lists: u64,
     /// Objects and arrays in JSON.
     pub json: u64,
+    /// Dates that name the month and end with an offset or a zone: `Fri, 15 Mar 2024 10:30:00 GMT`.
+    #[serde(default)]
+    pub zoned_dates: u64,
+    /// Other dates that name the month, or begin with the year: `October 1, 2009`, `2024/03/15`.
+    #[serde(default)]
+    pub clear_dates: u64,
+    /// Dates with slashes whose second number is above 12: `3/15/2024`.
+    #[serde(default)]
+    pub month_first: u64,
+    /// Dates whose first number is above 12: `15/03/2024`.
+    #[serde(default)]
+    pub day_first: u64,
+    /// Other dates outside ISO 8601: `3/4/2024`, and those that end with a comment.
+    #[serde(default)]
+    pub unclear_dates: u64,
+    /// Seconds since 1970.
+    #[serde(default)]
+    pub epoch_seconds: u64,
+    /// Milliseconds since 1970.
+    #[serde(default)]
+    pub epoch_milliseconds: u64,
+    /// Times without a date: `09:30`, `00:43:55.328`.
+    #[serde(default)]
+    pub clocks: u64,
 }
 
 impl TextProfile {

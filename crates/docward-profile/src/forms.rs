@@ -1,8 +1,10 @@
 //! Forms of texts that no class covers: amounts of money, lists, JSON, and marks for a missing value.
 
 use docward_bson::json;
-use docward_model::TextForms;
+use docward_model::{TextClass, TextForms};
 use serde::{Deserialize, Serialize};
+
+use crate::text::{self, classify};
 
 /// The maximum number of different texts of a field whose form is kept.
 const EXAMINED: usize = 128;
@@ -50,6 +52,14 @@ pub(crate) enum Form {
     Money,
     List,
     Json,
+    ZonedDate,
+    ClearDate,
+    MonthFirst,
+    DayFirst,
+    UnclearDate,
+    EpochSeconds,
+    EpochMilliseconds,
+    Clock,
 }
 
 impl Form {
@@ -59,12 +69,72 @@ impl Form {
             Self::Json
         } else if is_money(text) {
             Self::Money
+        } else if let Some(form) = Self::of_moment(text) {
+            form
         } else if is_list(text) {
             Self::List
         } else {
             Self::Plain
         }
     }
+
+    /// The form of a date outside ISO 8601, of a moment as a number, or of a time of day.
+    fn of_moment(text: &str) -> Option<Self> {
+        match classify(text.as_bytes(), false) {
+            TextClass::DateAmbiguous => Some(Self::of_date(text)),
+            TextClass::Integer => {
+                let value = text::integer_value(text.as_bytes())?;
+                if EPOCH.contains(&value) {
+                    Some(Self::EpochSeconds)
+                } else {
+                    EPOCH.contains(&(value / 1000)).then_some(Self::EpochMilliseconds)
+                }
+            }
+            TextClass::Other => is_clock(text).then_some(Self::Clock),
+            _ => None,
+        }
+    }
+
+    fn of_date(text: &str) -> Self {
+        if text.ends_with(')') {
+            // Servers do not read comments such as `(CEST)`.
+            return Self::UnclearDate;
+        }
+        if text.starts_with(|c: char| c.is_ascii_alphabetic()) {
+            let is_zone = |word: &str| {
+                let digits = word.trim_start_matches(['+', '-']);
+                matches!(word, "GMT" | "UTC" | "Z")
+                    || (digits.len() + 1 == word.len()
+                        && digits.len() == 4
+                        && digits.bytes().all(|c| c.is_ascii_digit()))
+            };
+            return if text.split(' ').any(is_zone) { Self::ZonedDate } else { Self::ClearDate };
+        }
+        let mut parts = text.split(|c: char| !c.is_ascii_digit());
+        let first = parts.next().unwrap_or_default();
+        let number = |part: Option<&str>| part.and_then(|p| p.parse::<u32>().ok()).unwrap_or(0);
+        let slashes = text.as_bytes().get(first.len()) == Some(&b'/');
+        match (first.len(), number(Some(first)), number(parts.next())) {
+            (4, ..) => Self::ClearDate,
+            (_, 13.., _) => Self::DayFirst,
+            (_, _, 13..) if slashes => Self::MonthFirst,
+            _ => Self::UnclearDate,
+        }
+    }
+}
+
+/// Seconds since 1970 that are plausible moments: from 1990 to 2100.
+const EPOCH: std::ops::Range<i64> = 631_152_000..4_102_444_800;
+
+/// `09:30`, `00:43:55.328`.
+fn is_clock(text: &str) -> bool {
+    let (whole, fraction) = text.split_once(['.', ',']).unwrap_or((text, "0"));
+    let is_part =
+        |part: &str| (1..=2).contains(&part.len()) && part.bytes().all(|c| c.is_ascii_digit());
+    (2..=3).contains(&whole.split(':').count())
+        && whole.split(':').all(is_part)
+        && !fraction.is_empty()
+        && fraction.bytes().all(|c| c.is_ascii_digit())
 }
 
 /// An object or array with content.
@@ -149,6 +219,14 @@ impl Forms {
             money: of(Form::Money),
             lists: of(Form::List),
             json: of(Form::Json),
+            zoned_dates: of(Form::ZonedDate),
+            clear_dates: of(Form::ClearDate),
+            month_first: of(Form::MonthFirst),
+            day_first: of(Form::DayFirst),
+            unclear_dates: of(Form::UnclearDate),
+            epoch_seconds: of(Form::EpochSeconds),
+            epoch_milliseconds: of(Form::EpochMilliseconds),
+            clocks: of(Form::Clock),
         }
     }
 }
@@ -179,6 +257,20 @@ mod tests {
             ("[1]", Form::Plain),
             ("{name}", Form::Plain),
             ("{}", Form::Plain),
+            ("Tue, 23 Sep 2014 10:25:15 -0700", Form::ZonedDate),
+            ("Mon, 05 Jan 1998 15:59:20 GMT", Form::ZonedDate),
+            ("Oct 05, 2012", Form::ClearDate),
+            ("2024/03/15", Form::ClearDate),
+            ("3/26/2016", Form::MonthFirst),
+            ("26/3/2016", Form::DayFirst),
+            ("7/10/1989", Form::UnclearDate),
+            ("Tue, 23 Sep 2014 10:25:15 -0500 (EST)", Form::UnclearDate),
+            ("1510922427", Form::EpochSeconds),
+            ("1502177267593", Form::EpochMilliseconds),
+            ("20240315", Form::Plain),
+            ("00:43:55.328", Form::Clock),
+            ("9:30", Form::Clock),
+            ("1:2:3:4", Form::Plain),
         ] {
             assert_eq!(Form::of(text), form, "{text}");
         }

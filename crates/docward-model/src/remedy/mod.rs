@@ -143,6 +143,9 @@ pub enum Step {
         key: String,
         /// Whether keys are days and become dates.
         keys_are_dates: bool,
+        /// Whether keys are whole numbers and become such.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        keys_are_numbers: bool,
         /// The field of an element for the value. `None` if values are objects; these get the key
         /// as an additional field.
         #[serde(default, skip_serializing_if = "Option::is_none")]

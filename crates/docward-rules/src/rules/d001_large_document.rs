@@ -1,8 +1,8 @@
 //! DM-05.1, CK-2, LM-3, DM-05.2, LM-1: document sizes against the four tiers of GC-02.
 
 use docward_model::{
-    BsonType, Collection, Draft, LargeDocument, Level, Look, Profile, Safety, Severity, Step,
-    Subject,
+    BsonType, Collection, Draft, Field, FieldShape, LargeDocument, Level, Look, Profile, Safety,
+    Severity, Step, Subject,
 };
 
 use crate::facts::growth::arrays::{self, Limits};
@@ -19,7 +19,8 @@ declare_rule! {
     /// ## What it checks
     /// Measures every document as BSON. Reports a collection once, with the highest tier that its documents
     /// reach:
-    /// - more than 100 KB: a warning. The figure is a house rule; MongoDB names none
+    /// - more than 100 KB: a warning. The figure is a house rule; MongoDB names none. It is a note if fewer than 0.1 %
+    ///   of the documents are that large, and none is larger than 1 MB
     /// - more than 1 MB in a core collection: a warning
     /// - 10 MB or more: an error
     /// - 16 MB, the server's limit: an error
@@ -53,7 +54,7 @@ declare_rule! {
     D001, "large-document",
     level: Recommended,
     area: Growth,
-    severities: [Error, Warn],
+    severities: [Error, Warn, Info],
     clauses: ["DM-05.1", "CK-2", "LM-3", "DM-05.2", "LM-1", "CK-14"],
     maturity: Stable,
     scope: Everywhere,
@@ -171,6 +172,9 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
     cx.report(draft);
 }
 
+/// One document in so many above the limit is a note.
+pub(super) const RARE: u64 = 1000;
+
 fn version(cx: &Cx<'_>) -> Option<(u32, u32)> {
     cx.settings().server_version.or(cx.evidence().deployment.server_version)
 }
@@ -224,13 +228,16 @@ fn tier(collection: &Collection, figures: &Figures<'_>, cx: &Cx<'_>) -> Option<T
             why: "core documents should stay within 1 MB: MongoDB reads, caches and sends each as a whole",
         });
     }
+    let over = figures.larger_than(warn);
+    // A few that are small for the server are no reason to change the model.
+    let is_rare = max <= core && over * RARE < figures.documents;
     (max > warn).then(|| Tier {
         limit: warn,
         inclusive: false,
-        over: figures.larger_than(warn),
+        over,
         clauses: &["DM-05.1"],
         level: Level::Recommended,
-        severity: Severity::Warn,
+        severity: if is_rare { Severity::Info } else { Severity::Warn },
         why: "MongoDB reads, caches and sends documents as a whole; 100 KB is this rule book's limit, not MongoDB's",
     })
 }
@@ -249,6 +256,23 @@ fn owner(profile: &Profile, over: u64) -> Option<(&str, f64)> {
     (all > 0 && !first.owner.is_empty()).then(|| (first.owner.as_str(), owned as f64 / all as f64))
 }
 
+/// The part of a field that takes most of its bytes, where the field is nearly the whole document: moving that one
+/// would move the document.
+fn main_part<'p>(profile: &'p Profile, field: &'p Field) -> &'p Field {
+    let mut part = field;
+    while part.is_only(BsonType::Object)
+        && part.bytes as f64 >= WHOLE * profile.sizes.sum as f64
+        && let Some(largest) =
+            profile.children(part).filter(|f| f.shape == FieldShape::Named).max_by_key(|f| f.bytes)
+    {
+        part = largest;
+    }
+    part
+}
+
+/// Share of the bytes of a collection from which a field is the document itself.
+const WHOLE: f64 = 0.9;
+
 /// Returns the advice for the field with most of the bytes.
 fn advice(
     collection: &Collection,
@@ -260,6 +284,7 @@ fn advice(
     let Some((profile, field)) = owned else {
         return "find the field that takes most of the bytes in the largest documents, and move it to a separate collection".to_owned();
     };
+    let field = main_part(profile, field);
     let name = &field.path;
     if name.as_str() == "_id" {
         return "the `_id` itself is too large: use a short `_id` and move its content to another field or collection".to_owned();
@@ -317,6 +342,25 @@ mod tests {
     /// One document of exactly `bytes`: 5 for the frame, 9 for `_id` as int, 8 for the `s` element.
     fn exactly(bytes: u64) -> String {
         format!("{{\"_id\": 1, \"s\": \"$pad({})\"}}", bytes - 5 - 9 - 8)
+    }
+
+    #[test]
+    fn dm_05_1_one_document_of_more_than_a_thousand_is_a_note() {
+        let severity = |small: u32| {
+            let body =
+                format!("x{small} {{\"_id\": $i}}\n{{\"_id\": -1, \"s\": \"$pad(110000)\"}}");
+            check("D001", &body)[0].severity
+        };
+        assert_eq!(severity(999), Severity::Warn);
+        assert_eq!(severity(1000), Severity::Info);
+        let large = "x2000 {\"_id\": $i}\n{\"_id\": -1, \"s\": \"$pad(1100000)\"}";
+        assert_eq!(check("D001", large)[0].severity, Severity::Warn);
+    }
+
+    #[test]
+    fn dm_05_1_the_content_itself_is_not_moved() {
+        let body = r#"x5 {"_id": $i, "data": {"title": "a", "log": "$pad(200000)"}}"#;
+        assert!(check("D001", body)[0].todo.contains("`data.log`"), "{:?}", check("D001", body));
     }
 
     #[test]

@@ -1,18 +1,20 @@
 //! DM-05.3, AP-S2.2: oversized documents that are mostly one array become one document per element.
 
-use docward_model::{Collection, Draft, Field, Profile, Safety, Subject};
+use docward_model::{Collection, Draft, Field, Profile, Safety, Severity, Subject};
 
 use crate::facts::growth::arrays::{self, Limits, Owner};
 use crate::facts::thresholds::d003::{MAX_BYTES, MIN_SHARE};
-use crate::facts::{growth::patterns, remedies::proposals, text};
+use crate::facts::{growth::patterns, remedies::proposals, text, values::sizes};
 use crate::{Cx, declare_rule};
+
+use super::d001_large_document;
 
 declare_rule! {
     /// # Array-dominated document
     ///
     /// ## What it checks
     /// Examines documents larger than 100 KB. Reports an array that holds more than half of the bytes in most of
-    /// them.
+    /// them. It is a note if fewer than 0.1 % of the documents are that large, and none is larger than 1 MB.
     ///
     /// ## Exceptions
     /// Not reported:
@@ -45,6 +47,7 @@ declare_rule! {
     D003, "array-dominated-document",
     level: Recommended,
     area: Growth,
+    severities: [Warn, Info],
     clauses: ["DM-05.3", "AP-S2.2", "DM-08.1"],
     maturity: Stable,
     scope: Everywhere,
@@ -69,6 +72,8 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
         let each = child.document_bytes(field);
         let over = profile.documents_larger_than(cx.count(&MAX_BYTES));
         let large = array.lengths.max >= limits.elements;
+        let is_rare = profile.sizes.max <= sizes::CORE_LIMIT
+            && over * d001_large_document::RARE < profile.documents;
         let open_bucket = patterns::is_open_bucket(profile, field);
         let tree = contains_itself(profile, field);
         let mut draft = Draft::new(
@@ -110,6 +115,7 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
         .data("limit", cx.count(&MAX_BYTES))
         .data("child", child.collection.clone())
         .data("parentId", child.parent_id.clone())
+        .severity(if is_rare { Severity::Info } else { Severity::Warn })
         .clauses(if large { &["DM-05.3", "AP-S2.2", "DM-08.1"] } else { &["DM-05.3", "AP-S2.2"] });
         debug_assert!(cx.limit(&MIN_SHARE) == limits.owned_share, "one reading of the threshold");
         if !open_bucket
@@ -190,6 +196,14 @@ mod tests {
         assert_eq!(check("D003", "x5 {\"_id\": $i, \"tags\": $array(30, \"t$j\")}"), []);
         let border = "x5 {\"_id\": $i, \"area\": {\"type\": \"Polygon\", \"coordinates\": [$array(9000, [1.5, 2.5])]}}";
         assert_eq!(check("D003", border), []);
+    }
+
+    #[test]
+    fn dm_05_3_one_document_of_more_than_a_thousand_is_a_note() {
+        let body =
+            format!("x4500 {{\"_id\": -$i, \"name\": \"Ada\"}}\n{}", USER.replace("x5", "x4"));
+        assert_eq!(check("D003", &body)[0].severity, docward_model::Severity::Info);
+        assert_eq!(check("D003", USER)[0].severity, docward_model::Severity::Warn);
     }
 
     #[test]

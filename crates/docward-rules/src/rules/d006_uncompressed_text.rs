@@ -1,6 +1,6 @@
 //! DM-05.5: long texts that compress well are stored compressed by the application.
 
-use docward_model::{Collection, DirectionKind, Draft, Field, Subject};
+use docward_model::{Collection, DirectionKind, Draft, Field, Severity, Subject};
 
 use crate::facts::{growth::patterns, names, remedies::proposals, text};
 use crate::{Cx, declare_rule, threshold};
@@ -12,6 +12,11 @@ declare_rule! {
     /// Reports text fields that are long and compress well:
     /// - at least one value in twenty has 32 KB or more
     /// - a trial compression of a few values leaves less than 60 % of their bytes
+    ///
+    /// It is a warning in these cases, and otherwise a note:
+    /// - there are at least 5 texts, and half of them have 32 KB or more
+    /// - a text has 1 MB or more
+    /// - the compression saves 100 MB or more in the collection
     ///
     /// Base64 files are not reported here (see D004 and D005), nor are fields of a text index.
     ///
@@ -37,6 +42,7 @@ declare_rule! {
     D006, "uncompressed-text",
     level: Recommended,
     area: Speed,
+    severities: [Warn, Info],
     clauses: ["DM-05.5"],
     maturity: Stable,
     scope: Everywhere,
@@ -63,6 +69,13 @@ threshold!(
     "maximum ratio for which compression pays off"
 );
 
+/// Fewer long texts are no habit of a program.
+const SEVERAL: u64 = 5;
+/// A text of this size makes the document large for every read, and takes a sixteenth of the server's limit.
+const NEAR_LIMIT: u64 = 1_048_576;
+/// Bytes that the compression has to save in the whole collection: less does not relieve a cache.
+const MUCH: f64 = 1e8;
+
 fn check(collection: &Collection, cx: &mut Cx<'_>) {
     let Some(profile) = patterns::user_documents(collection) else { return };
     for field in &profile.fields {
@@ -79,6 +92,10 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
             continue;
         }
         let saved = (texts.lengths.sum as f64 * (1.0 - ratio)) as u64;
+        let documents = profile.documents.max(1) as f64;
+        let in_all = saved as f64 * profile.total.max(profile.documents) as f64 / documents;
+        let are_long = texts.total() >= SEVERAL && texts.lengths.p50() >= cx.count(&MIN_P95);
+        let is_worth_it = are_long || texts.lengths.max >= NEAR_LIMIT || in_all >= MUCH;
         let style = proposals::field_style(profile);
         let codec = proposals::field_name(&[names::to_snake(field.path.leaf())], "encoding", style);
         cx.report(
@@ -105,7 +122,8 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
             .data("max", texts.lengths.max)
             .data("ratio", ratio)
             .data("saved", saved)
-            .data("limit", cx.count(&MIN_P95)),
+            .data("limit", cx.count(&MIN_P95))
+            .severity(if is_worth_it { Severity::Warn } else { Severity::Info }),
         );
     }
 }
@@ -123,6 +141,8 @@ fn is_searched(collection: &Collection, field: &Field) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use docward_model::Severity;
+
     use crate::testing::{check, check_with};
 
     #[test]
@@ -132,6 +152,14 @@ mod tests {
         assert_eq!(found.len(), 1, "{found:?}");
         assert!(found[0].todo.contains("`htmlEncoding`"), "{}", found[0].todo);
         assert!(found[0].data.get("ratio").is_some());
+    }
+
+    #[test]
+    fn dm_05_5_a_few_texts_are_a_note() {
+        let severity = |body: &str| check("D006", body)[0].severity;
+        assert_eq!(severity("x3 {\"_id\": $i, \"html\": \"$pad(200000)\"}"), Severity::Info);
+        assert_eq!(severity("x5 {\"_id\": $i, \"html\": \"$pad(40000)\"}"), Severity::Warn);
+        assert_eq!(severity("x3 {\"_id\": $i, \"html\": \"$pad(1200000)\"}"), Severity::Warn);
     }
 
     #[test]

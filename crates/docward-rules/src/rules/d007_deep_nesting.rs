@@ -1,11 +1,18 @@
 //! DM-06.1, DM-06.2, AP-S4.2, CK-3: container depth against the tiers of GC-03, counted by ALG-1.
 
+use std::collections::BTreeSet;
+
 use docward_model::{
     BsonType, Collection, Draft, Field, FieldPath, Profile, Rename, Safety, Settings, Severity,
     Step, Subject,
 };
 
-use crate::facts::{growth::patterns, names, remedies::proposals, text};
+use crate::facts::{
+    growth::patterns,
+    names::{self, origin},
+    remedies::proposals,
+    text,
+};
 use crate::{Cx, declare_rule, threshold};
 
 declare_rule! {
@@ -20,6 +27,9 @@ declare_rule! {
     /// Up to 3 containers are fine, 4 and 5 are a warning, more than 5 are an error. The limits are a house rule.
     /// MongoDB's own limit is 100, counted differently; near it, D012 reports instead. Coordinates of geometries
     /// do not count.
+    ///
+    /// It is a note for 4 and 5 containers in fewer than 10 % of the documents, or inside content of another system
+    /// (`payload`, `data`). More than 5 containers in fewer than 1 % of the documents are a warning.
     ///
     /// ## Why it matters
     /// Long paths are easily mistyped in updates, and a mistyped `$set` creates a new field instead of failing.
@@ -43,7 +53,7 @@ declare_rule! {
     D007, "deep-nesting",
     level: Recommended,
     area: Hygiene,
-    severities: [Error, Warn],
+    severities: [Error, Warn, Info],
     clauses: ["DM-06.1", "DM-06.2", "AP-S4.2", "CK-3"],
     maturity: Stable,
     scope: Everywhere,
@@ -70,6 +80,11 @@ threshold!(
     "maximum depth without an error"
 );
 
+/// Share of documents below which 4 and 5 containers are a note.
+const RARE: f64 = 0.1;
+/// Share of documents below which more containers are a warning.
+const RARE_FAIL: f64 = 0.01;
+
 /// Levels from which D012 reports, as the server counts them.
 const SERVER_WARN: u32 = 80;
 
@@ -86,6 +101,7 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
     }
     let failed = nesting.depth > fail;
     let limit = if failed { fail } else { warn };
+    let deeper = profile.depths.iter().skip(limit as usize + 1).sum::<u64>().max(1);
     let over = if nesting.shared_with_geometry {
         // Documents are counted by their deepest place, which may be a geometry: the most frequent
         // deep field is what is known.
@@ -93,16 +109,15 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
             .places
             .iter()
             .filter(|f| f.depth > limit)
-            .map(|f| f.count)
+            .map(|f| documents_with(profile, f))
             .max()
             .unwrap_or(1)
-            .min(profile.documents)
+            .min(deeper)
     } else {
-        profile.depths.iter().skip(limit as usize + 1).sum::<u64>().max(1)
+        deeper
     };
     let ns = &collection.namespace;
-    // Other parts of the document that are too deep. Siblings of the deepest path are covered by it.
-    let top = |path: &FieldPath| path.as_str().split('.').next().unwrap_or_default().to_owned();
+    // Other parts of the document that are deep too. Siblings of the deepest path are covered by it.
     let mut tops = vec![top(&nesting.path)];
     let mut others: Vec<String> = Vec::new();
     let mut paths = vec![nesting.path.clone()];
@@ -113,6 +128,7 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
             paths.push(field.path.clone());
         }
     }
+    let record = nested_record(profile, &nesting.path);
     let lift = lift(profile, &nesting.path, warn);
     let mut draft = Draft::new(
         Subject::Field(ns.clone(), nesting.path.clone()),
@@ -136,6 +152,10 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
                 format!("; also too deep: {}", text::paths(&others, 3))
             };
             match &lift {
+                _ if record.is_some() => format!(
+                    "`{}` has the fields of the documents around it: store each of these records once, as a document of its own, and keep only its id{rest}",
+                    record.map_or("", |field| field.path.as_str())
+                ),
                 _ if is_recursive(&nesting.path) => format!(
                     "the structure is recursive: store one document per node with the id of its parent, or a flat array of nodes with their paths{rest}"
                 ),
@@ -156,10 +176,12 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
     .data("p95", p95(profile))
     .data("documents", over)
     .data("limit", limit)
-    .severity(if failed { Severity::Error } else { Severity::Warn })
+    .severity(severity(profile, &nesting, failed, over))
     // The ideal of 2-3 levels is a remark, not a breach of its own.
     .clauses(&["DM-06.1", "AP-S4.2", "CK-3"]);
-    if let Some(l) = lift.filter(|l| l.can_be_run && !is_recursive(&nesting.path)) {
+    if let Some(l) =
+        lift.filter(|l| l.can_be_run && !is_recursive(&nesting.path) && record.is_none())
+    {
         draft = draft.plan(
             Some("RF-09"),
             Safety::Guarded,
@@ -170,6 +192,31 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
         );
     }
     cx.report(draft);
+}
+
+/// The number of documents that can have a field: an array holds it many times, its parents at most once each.
+fn documents_with(profile: &Profile, field: &Field) -> u64 {
+    let mut least = field.count;
+    let mut at = field;
+    while let Some(parent) = profile.parent(at) {
+        least = least.min(parent.count);
+        at = parent;
+    }
+    least
+}
+
+/// How serious the nesting is. What few documents have is worth less, and so is the layout of another system.
+fn severity(profile: &Profile, nesting: &Nesting<'_>, failed: bool, over: u64) -> Severity {
+    let rarer_than = |share: f64| (over as f64) < share * profile.documents as f64;
+    let is_foreign =
+        profile.field(top(&nesting.path)).is_some_and(|field| origin::is_foreign(profile, field));
+    match failed {
+        true if rarer_than(RARE_FAIL) && is_foreign => Severity::Info,
+        true if rarer_than(RARE_FAIL) => Severity::Warn,
+        true => Severity::Error,
+        false if rarer_than(RARE) || is_foreign => Severity::Info,
+        false => Severity::Warn,
+    }
 }
 
 /// Where documents are deepest, geometries aside.
@@ -247,12 +294,33 @@ fn short(path: &FieldPath) -> String {
     format!("{}.….{}", parts[..4].join("."), parts[parts.len() - 4..].join("."))
 }
 
+/// The first name of a path.
+fn top(path: &FieldPath) -> &str {
+    path.as_str().split('.').next().unwrap_or_default().trim_end_matches("[]")
+}
+
 /// Whether a name is nested in itself at least twice in a row, as in `kids[].kids[].kids`.
 fn is_recursive(path: &FieldPath) -> bool {
     let parts: Vec<&str> = path.as_str().split('.').map(|p| p.trim_end_matches("[]")).collect();
     // Keys that are data have no name in common.
     parts.windows(3).any(|w| w[0] != "*" && w[0] == w[1] && w[1] == w[2])
 }
+
+/// The outermost object of the path that repeats the documents around it: a record in a record of the same kind.
+fn nested_record<'p>(profile: &'p Profile, path: &FieldPath) -> Option<&'p Field> {
+    let names: BTreeSet<&str> = profile.top_level().map(|f| f.name.as_str()).collect();
+    profile.fields.iter().find(|field| {
+        let inside = path.as_str().strip_prefix(field.path.as_str());
+        let is_above = inside.is_some_and(|rest| rest.starts_with('.') || rest.starts_with("[]."));
+        let own: Vec<&str> = profile.children(field).map(|f| f.name.as_str()).collect();
+        is_above
+            && own.len() >= MIN_SHARED
+            && own.iter().filter(|name| names.contains(*name)).count() * 5 >= own.len() * 4
+    })
+}
+
+/// Fewer names in common may be chance.
+const MIN_SHARED: usize = 5;
 
 struct Lift {
     from: String,
@@ -354,6 +422,53 @@ mod tests {
             "{}",
             found[0].what
         );
+    }
+
+    #[test]
+    fn ck_3_elements_beside_geometries_are_not_counted_as_documents() {
+        let body = r#"x20 {"_id": $i, "a": 1}
+{"_id": 20, "a": {"b": {"place": {"box": {"coordinates": [[[1.5, 2.5], [3.5, 4.5]]]}}, "user": {"parts": {"url": {"urls": [{"indices": [0, 22]}]}}}}}}"#;
+        let found = check("D007", body);
+        assert!(found[0].what.contains("1 of 21 documents is deeper"), "{}", found[0].what);
+        assert_eq!(found[0].data.get("documents"), Some(&DataValue::Int(1)));
+    }
+
+    #[test]
+    fn dm_06_1_what_few_documents_have_is_a_note() {
+        let deep = r#"{"a": {"b": {"c": {"d": {"e": 1}}}}}"#;
+        let severity =
+            |flat: u32| check("D007", &format!("x{flat} {{\"a\": 1}}\n{deep}"))[0].severity;
+        assert_eq!(severity(9), Severity::Warn);
+        assert_eq!(severity(10), Severity::Info);
+        let deeper = r#"{"a": {"b": {"c": {"d": {"e": {"f": {"g": 1}}}}}}}"#;
+        let severity =
+            |flat: u32| check("D007", &format!("x{flat} {{\"a\": 1}}\n{deeper}"))[0].severity;
+        assert_eq!(severity(99), Severity::Error);
+        assert_eq!(severity(100), Severity::Warn);
+    }
+
+    #[test]
+    fn dm_06_1_the_layout_of_a_payload_is_a_note() {
+        let body = r#"x9 {"source": "chat", "fetchedAt": 1, "data": {"a": {"b": {"c": {"d": "$pad(400)"}}}}}"#;
+        assert_eq!(check("D007", body)[0].severity, Severity::Info);
+        assert_eq!(check("D007", &body.replace("data", "settings"))[0].severity, Severity::Warn);
+    }
+
+    #[test]
+    fn dm_06_1_records_in_records_are_stored_once() {
+        let user = |more: &str| {
+            format!(
+                r#""id": 1, "text": "a", "lang": "en", "user": {{"name": "b"}}, "likes": 2{more}"#
+            )
+        };
+        let media = r#", "entities": {"media": [{"sizes": {"large": {"h": 1}}}]}"#;
+        let inner = user(media);
+        let quoted = user(&format!(r#", "quoted": {{{inner}}}"#));
+        let found =
+            check("D007", &format!(r#"{{{}}}"#, user(&format!(r#", "retweeted": {{{quoted}}}"#))));
+        let text = "`retweeted` has the fields of the documents around it";
+        assert!(found[0].todo.starts_with(text), "{}", found[0].todo);
+        assert!(found[0].fix.is_none());
     }
 
     #[test]

@@ -7,7 +7,7 @@ use docward_model::{
 
 use crate::facts::{
     growth::patterns,
-    names::{self, meaning},
+    names::{self, meaning, naming},
     remedies::proposals,
     text,
 };
@@ -19,7 +19,7 @@ declare_rule! {
     /// ## What it checks
     /// Reports objects whose field names are data:
     /// - dates, numbers, ObjectIds and UUIDs: an error
-    /// - ever new words: a warning
+    /// - ever new words, and maps of words to records with the same fields: a warning
     /// - closed sets of numbers, such as the minutes `00` to `59`: a note
     ///
     /// Two such names in one object are enough.
@@ -106,7 +106,9 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
             Some(field) => profile.children(field).collect(),
             None => profile.top_level().collect(),
         };
-        if let Some(keys) = Keys::of_named(&children) {
+        let map =
+            place.filter(|field| naming::is_map(profile, field)).map(|_| Keys::of_map(&children));
+        if let Some(keys) = Keys::of_named(&children).or(map) {
             report(collection, profile, place, &keys, cx);
         }
     }
@@ -123,6 +125,8 @@ struct Keys {
     unit: Option<&'static str>,
     /// The most of them in one object.
     most: u64,
+    /// Whether that is the mean, because the most are not known.
+    mean: bool,
     /// A few of them.
     examples: Vec<String>,
     /// Whether they are all the numbers of a clock or a calendar, to which no new ones come.
@@ -150,6 +154,7 @@ impl Keys {
             exact: dynamic.exact,
             unit: unit(examples),
             most: dynamic.per_object.max,
+            mean: false,
             examples: examples.clone(),
             closed: dynamic.form == KeyForm::Number
                 && short
@@ -166,6 +171,7 @@ impl Keys {
             exact: false,
             unit: None,
             most: field.count / field.parents.max(1),
+            mean: false,
             examples: Vec::new(),
             closed: false,
         }
@@ -187,6 +193,7 @@ impl Keys {
                     exact: true,
                     unit: unit(&found),
                     most: found.len() as u64,
+                    mean: false,
                     examples: found.into_iter().take(5).collect(),
                     closed: false,
                 });
@@ -195,11 +202,35 @@ impl Keys {
         None
     }
 
+    /// Words that map to values of one kind.
+    fn of_map(children: &[&Field]) -> Self {
+        let uses: u64 = children.iter().map(|f| f.count).sum();
+        let objects = children.iter().map(|f| f.parents).max().unwrap_or(1).max(1);
+        Self {
+            form: KeyForm::Various,
+            count: Some(children.len() as f64),
+            exact: true,
+            unit: None,
+            most: uses.div_ceil(objects),
+            mean: true,
+            examples: children.iter().take(5).map(|f| f.name.clone()).collect(),
+            closed: false,
+        }
+    }
+
     /// Whether they are days as the server reads them, `2024-01-31`.
     fn are_days(&self) -> bool {
         self.form == KeyForm::Date
             && self.unit == Some("date")
             && self.examples.iter().all(|k| k.split('-').count() == 3)
+    }
+
+    /// Whether they are whole numbers, for which text would sort wrongly. Zeros in front are part of a code.
+    fn are_numbers(&self) -> bool {
+        let is_number = |k: &String| {
+            k.len() <= 18 && (k.len() == 1 || !k.starts_with('0')) && digits(k, k.len())
+        };
+        self.form == KeyForm::Number && self.examples.iter().all(is_number)
     }
 
     fn describe(&self) -> &'static str {
@@ -278,17 +309,30 @@ fn report(
         if objects { free_name(profile, values, parent, key, style) } else { key }
     };
     let value = value_name(parent, &key);
+    // Keys of `true` are a set.
+    let is_set = values.is_some_and(|v| {
+        let all = v.enumeration.as_deref().unwrap_or_default();
+        v.is_only(BsonType::Bool) && matches!(all, [(one, _)] if one == "true")
+    });
     let pair = if objects { format!("{{{key}, …}}") } else { format!("{{{key}, {value}}}") };
     let mut draft = Draft::new(
         Subject::Field(ns.clone(), field.path.clone()),
         format!(
-            "the field names in `{}` are {}: {count} different names, up to {} in one object",
+            "the field names in `{}` are {}: {count} different names, {} {} in one object",
             field.path,
             keys.describe(),
+            if keys.mean { "about" } else { "up to" },
             text::count(keys.most),
         ),
         "MongoDB cannot index these names or query them by range, and a validator cannot list them",
-        format!(
+        if is_set {
+            format!(
+                "all values are `true`, so store an array of the keys in `{}`{} and index {{ \"{path}\": 1 }}",
+                field.path,
+                if keys.are_numbers() { ", as numbers," } else { "" },
+            )
+        } else {
+            format!(
             "store an array of {pair} in `{}`{} and index {{ \"{path}.{key}\": 1 }}{}",
             field.path,
             if keys.are_days() { format!(", `{key}` as a date,") } else { String::new() },
@@ -300,7 +344,8 @@ fn report(
             } else {
                 String::new()
             }
-        ),
+            )
+        },
         seen,
     )
     .data("form", keys.describe())
@@ -314,7 +359,7 @@ fn report(
         draft = draft.data("keys", shown).data("exact", keys.exact);
     }
     // Only when the object holds nothing but such keys can all of it become an array.
-    if field.dynamic.is_some() && !field.path.in_array() && proposals::is_plain(&path) {
+    if field.dynamic.is_some() && !is_set && !field.path.in_array() && proposals::is_plain(&path) {
         draft = draft.plan(
             Some("RF-08"),
             Safety::Guarded,
@@ -324,6 +369,7 @@ fn report(
                 key,
                 // Full dates become dates. A key that turns out not to be a date stays unchanged.
                 keys_are_dates: keys.are_days(),
+                keys_are_numbers: keys.are_numbers(),
                 value: (!objects).then_some(value),
             }],
         );
@@ -352,6 +398,8 @@ fn free_name(
         values.is_some_and(|v| profile.children(v).any(|f| f.name.eq_ignore_ascii_case(name)))
     };
     let longer = names::in_style(&format!("{}_{wanted}", proposals::noun(parent)), style);
+    // The name of something that has a name already is its key.
+    let longer = if wanted == "name" { "key".to_owned() } else { longer };
     [wanted, longer, "key".to_owned()]
         .into_iter()
         .chain((2..1000).map(|n| format!("key{n}")))
@@ -366,8 +414,9 @@ fn is_padded(keys: &[String]) -> bool {
 
 /// Proposes a name for the value: the singular of the object's name, unless the key has this name.
 fn value_name(parent: &str, key: &str) -> String {
-    let last = names::words(parent).pop().map(|w| meaning::singular(&w)).unwrap_or_default();
-    if last.is_empty() || last == key || last.starts_with("by") || parent == "*" {
+    let many = names::words(parent).pop().unwrap_or_default();
+    let last = meaning::singular(&many);
+    if last.is_empty() || last == many || last == key || last.starts_with("by") || parent == "*" {
         "value".to_owned()
     } else {
         last
@@ -457,6 +506,47 @@ mod tests {
         assert!(fix.command().contains("$objectToArray"), "{}", fix.command());
         // Keys are values: they are shown on request only.
         assert!(!found[0].what.contains("2024") && !found[0].todo.contains("2024"));
+    }
+
+    #[test]
+    fn ap_s2_5_numbers_become_numbers_and_keys_of_true_a_set() {
+        let body = "x3 {\"_id\": $i, \"drives\": {\"70$i\": {\"n\": 1}, \"8$i\": {\"n\": 2}}}";
+        let command = check("D010", body)[0].fix.as_ref().expect("a fix").command();
+        assert!(command.contains("to: \"long\""), "{command}");
+        let set = "x3 {\"_id\": $i, \"tools\": {\"70$i\": true, \"8$i\": true}}";
+        let found = check("D010", set);
+        assert!(found[0].todo.contains("an array of the keys"), "{}", found[0].todo);
+        assert!(found[0].fix.is_none());
+    }
+
+    #[test]
+    fn ap_s2_5_a_map_of_words_to_records_is_reported() {
+        let record = r#"{"tags": ["a"], "section": "b"}"#;
+        let codes = |from: usize| -> String {
+            let names = [
+                "Fin", "Agric", "Autos", "Beer", "Books", "Chips", "Coal", "Drugs", "Food", "Gold",
+            ];
+            names
+                .iter()
+                .cycle()
+                .skip(from)
+                .take(5)
+                .map(|n| format!("\"{n}\": {record}"))
+                .collect::<Vec<_>>()
+                .join(", ")
+        };
+        let body: Vec<String> = (0..10)
+            .map(|i| {
+                format!("{{\"_id\": {i}, \"displayName\": \"x\", \"overrides\": {{{}}}}}", codes(i))
+            })
+            .collect();
+        let body = body.join("\n");
+        let found = check("D010", &body);
+        assert_eq!(found.len(), 1, "{found:?}");
+        assert!(found[0].what.contains("10 different names"), "{}", found[0].what);
+        assert_eq!(found[0].severity, Severity::Warn);
+        // The keys are data and no names.
+        assert!(check("N011", &body).is_empty());
     }
 
     #[test]

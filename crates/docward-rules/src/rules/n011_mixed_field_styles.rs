@@ -10,6 +10,7 @@ use crate::{
         names::{
             self, Style, in_style,
             naming::{self, Named, dominant_style, is_known_abbreviation, named, spelled_twice},
+            origin,
         },
         text,
     },
@@ -26,12 +27,14 @@ declare_rule! {
     /// form: the other style, PascalCase, UPPER_CASE, hyphens or spaces. One-word lower-case names fit both
     /// styles.
     ///
-    /// It is a note if all names have one style that is neither of the two, or if only one part of the document
-    /// differs.
+    /// It is a note if all names have one style that is neither of the two, if only one part of the document
+    /// differs, or if another system chose the names: they are inside `payload` or `data`, which takes 90 % of the
+    /// bytes, or the documents are JSON-LD or hold many links of an interface.
     ///
     /// ## Exceptions
     /// Not reported:
-    /// - field names that are data
+    /// - field names that are data, such as mail headers and the keys of a map
+    /// - names that begin with `@` or contain `/` or `:`
     /// - fields of object mappers (`_id`, `__v`, `_class`, Mongoose's timestamps)
     /// - known acronyms such as `URL`
     /// - names that N012, N013 or N016 report
@@ -120,6 +123,7 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
     let names: Vec<_> = unique(offenders.iter()).into_iter().collect();
     let one_style = by_style.len() == 1 && kept.is_empty() && neutral.is_empty();
     let foreign = foreign_part(profile, &all, &offenders);
+    let is_foreign = origin::are_foreign(profile, offenders.iter().map(|n| n.field));
 
     let counts = |style: &Style, n: usize| match style {
         Style::Other => format!("{n} with spaces or special characters"),
@@ -190,7 +194,14 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
         let unnamed = offenders.iter().find(|n| !names::can_be_named(n.name()));
         let unnamed =
             unnamed.map_or_else(String::new, |n| format!("; {}", names::not_to_be_named(n.name())));
-        format!("write all names in {}{rename}{origin}{unnamed}", target.name())
+        let dotted = offenders.iter().find(|n| n.name().contains('.')).map_or_else(String::new, |n| {
+            format!(
+                "; dot notation, indexes and most updates do not reach `{}`, because the name contains a dot: store such keys as values",
+                n.name()
+            )
+        });
+        let keep = if is_foreign && foreign.is_none() { origin::KEEP } else { "" };
+        format!("write all names in {}{rename}{origin}{dotted}{unnamed}{keep}", target.name())
     };
     let mut draft = Draft::new(
         Subject::Collection(collection.namespace.clone()),
@@ -214,8 +225,12 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
             renames.iter().map(|(a, b)| (a.clone(), DataValue::from(b.as_str()))).collect(),
         ),
     );
-    if one_style || foreign.is_some() {
+    if one_style || foreign.is_some() || is_foreign {
         draft = draft.severity(Severity::Info);
+    }
+    if is_foreign {
+        cx.report(draft);
+        return;
     }
     let reachable = reachable(&offenders, target);
     let moved = offenders.iter().map(|n| &n.field.path);
@@ -287,7 +302,11 @@ fn renames(offenders: &[Named<'_>], target: Style) -> Vec<(String, String)> {
         .iter()
         .map(|n| (n.name().to_owned(), in_style(n.name(), target)))
         .filter(|(from, to)| {
-            names::can_be_named(from) && !to.is_empty() && from != to && seen.insert(from.clone())
+            names::can_be_named(from)
+                && !from.contains('.')
+                && !to.is_empty()
+                && from != to
+                && seen.insert(from.clone())
         })
         .collect()
 }

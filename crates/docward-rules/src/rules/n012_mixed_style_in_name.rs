@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use docward_model::{Collection, DataValue, Draft, Subject};
+use docward_model::{Collection, DataValue, Draft, Severity, Subject};
 
 use crate::{
     Cx, declare_rule,
@@ -10,6 +10,7 @@ use crate::{
         names::{
             Style, in_style,
             naming::{self, dominant_style, named, spelled_twice},
+            origin,
         },
         text,
     },
@@ -21,7 +22,7 @@ declare_rule! {
     /// ## What it checks
     /// Reports field names that mix camelCase and snake_case, such as `Create_Time` or `createTime_utc`. A
     /// language or unit in capitals after a snake_case name (`title_zh_CN`) is not mixed. N016 reports several
-    /// spellings of one concept.
+    /// spellings of one concept. It is a note if another system chose the names, as in N011.
     ///
     /// ## Why it matters
     /// Such a name is hard to guess, and a query with a wrong guess matches nothing.
@@ -42,6 +43,7 @@ declare_rule! {
     N012, "mixed-style-in-name",
     level: Recommended,
     area: Hygiene,
+    severities: [Warn, Info],
     clauses: ["DM-04.2"],
     maturity: Stable,
     scope: Everywhere,
@@ -78,6 +80,7 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
         .filter_map(|n| naming::rename(n.field, &in_style(n.name(), target)))
         .collect();
     let marks = marks(&names);
+    let is_foreign = origin::are_foreign(profile, mixed.iter().map(|n| n.field));
     let draft = Draft::new(
         Subject::Collection(collection.namespace.clone()),
         if names.len() == 1 {
@@ -86,7 +89,7 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
             format!("{} field names mix {marks}: {}", names.len(), text::list(&names, 5))
         },
         "such names are hard to remember, and a query with the wrong spelling finds no documents and raises no error",
-        format!("rename {}{more}", few.join(", ")),
+        format!("rename {}{more}{}", few.join(", "), if is_foreign { origin::KEEP } else { "" }),
         profile.seen(),
     )
     .paths(mixed.iter().map(|n| n.field.path.clone()))
@@ -97,6 +100,10 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
             renames.iter().map(|(a, b)| (a.clone(), DataValue::from(b.as_str()))).collect(),
         ),
     );
+    if is_foreign {
+        cx.report(draft.severity(Severity::Info));
+        return;
+    }
     let moved = mixed.iter().map(|n| &n.field.path);
     cx.report(naming::renaming(draft, &collection.namespace, reachable, moved));
 }

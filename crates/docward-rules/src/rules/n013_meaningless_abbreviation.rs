@@ -17,7 +17,7 @@ use crate::{
             naming::{
                 ABBREVIATIONS, Named, dominant_style, is_capital_abbreviation, named, spelled_twice,
             },
-            words,
+            origin, words,
         },
         text,
     },
@@ -33,8 +33,10 @@ declare_rule! {
     /// - three capitals without a vowel
     /// - three letters that are the initials of another field
     ///
-    /// If another field has matching initials, the finding proposes its name. It is a note if all fields are
-    /// called `a`, `b`, `c` and so on, as in test documents.
+    /// If another field has matching initials, the finding proposes its name. It is a note in these cases:
+    /// - all fields are called `a`, `b`, `c` and so on, as in test documents
+    /// - there is a single such name of two or three letters, and no proposal for it: it may be a term of the trade
+    /// - another system chose the names, as in N011
     ///
     /// ## Exceptions
     /// Not reported:
@@ -168,7 +170,10 @@ pub(super) fn abbreviations(
                 3 => matched && !vowel,
                 _ => false,
             };
-            if meaningless {
+            let in_company = |set: &&&[&str]| {
+                set.contains(&text) && set.iter().all(|other| names.contains(other))
+            };
+            if meaningless && !COMPANY.iter().any(|set| in_company(&set)) {
                 out.push(Abbreviation { at: name.at });
             }
         }
@@ -207,6 +212,7 @@ const COMPANY: &[&[&str]] = &[
     &["t", "v"],
     &["r", "w"],
     &["i", "j"],
+    &["f", "m"],
 ];
 
 /// Whether the siblings are keys of translations, countries or states: nearly all are two-letter
@@ -267,6 +273,10 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
         }
     }
     let names: Vec<_> = proposals.iter().map(|(name, _)| name.as_str()).collect();
+    // A single short name that nothing explains is as often a term of the trade.
+    let is_term =
+        names.len() == 1 && names[0].len() > 1 && proposals.iter().all(|(_, long)| long.is_none());
+    let is_foreign = origin::are_foreign(profile, found.iter().map(|a| &profile.fields[a.at]));
     let known: Vec<_> = proposals
         .iter()
         .filter_map(|(name, long)| long.as_ref().map(|long| format!("`{name}` perhaps `{long}`")))
@@ -310,7 +320,7 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
             ),
         )
         // GC-24: no measure in the rule book, so never louder than a warning.
-        .severity(if placeholders { Severity::Info } else { Severity::Warn }),
+        .severity(if placeholders || is_foreign || is_term { Severity::Info } else { Severity::Warn }),
     );
 }
 

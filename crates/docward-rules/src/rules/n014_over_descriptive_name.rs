@@ -7,7 +7,7 @@ use docward_model::{Collection, Draft, Severity, Subject};
 use crate::{
     Cx, declare_rule,
     facts::{
-        names::{naming::named, words},
+        names::{naming::named, origin, words},
         text,
     },
     threshold,
@@ -18,7 +18,8 @@ declare_rule! {
     ///
     /// ## What it checks
     /// Reports field names longer than 40 characters as a warning, and shorter names of more than five words as a
-    /// note. Field names that are data are not checked.
+    /// note. It is also a note if another system chose the names, as in N011. Field names that are data are not
+    /// checked.
     ///
     /// ## Why it matters
     /// Every document stores its field names, and index and query paths repeat them. Long names are easily
@@ -109,7 +110,8 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
     } else {
         wordy
     };
-    let severity = if too_long > 0 { Severity::Warn } else { Severity::Info };
+    let is_foreign = origin::are_foreign(profile, long.iter().map(|n| n.field));
+    let severity = if too_long > 0 && !is_foreign { Severity::Warn } else { Severity::Info };
     cx.report(
         Draft::new(
             Subject::Collection(collection.namespace.clone()),

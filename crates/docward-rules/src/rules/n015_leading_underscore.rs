@@ -2,12 +2,15 @@
 
 use std::collections::BTreeSet;
 
-use docward_model::{Collection, DataValue, Draft, FieldShape, Subject};
+use docward_model::{Collection, DataValue, Draft, FieldShape, Severity, Subject};
 
 use crate::{
     Cx, declare_rule,
     facts::{
-        names::naming::{self, FRAMEWORK, is_framework, named, spelled_twice},
+        names::{
+            naming::{self, FRAMEWORK, is_framework, named, spelled_twice},
+            origin,
+        },
         text,
     },
     threshold,
@@ -19,7 +22,8 @@ declare_rule! {
     /// ## What it checks
     /// Reports field names that begin with an underscore. `_id` at any depth is not reported, nor are fields that
     /// object mappers and platforms write (`__v`, `_class`, `_t`, Parse's `_rperm`, HAL's `_links` and others).
-    /// The finding's data lists the exempt names that occur.
+    /// The finding's data lists the exempt names that occur. It is a note if another system chose the names, as in
+    /// N011.
     ///
     /// ## Why it matters
     /// By convention, such names belong to the database or a framework. A business field with such a name may
@@ -41,6 +45,7 @@ declare_rule! {
     N015, "leading-underscore",
     level: Recommended,
     area: Hygiene,
+    severities: [Warn, Info],
     clauses: ["DM-04.5"],
     maturity: Stable,
     scope: Everywhere,
@@ -99,6 +104,7 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
         .filter(|n| n.field.parent.is_none())
         .filter_map(|n| naming::rename(n.field, n.name().trim_start_matches('_')))
         .collect();
+    let is_foreign = origin::are_foreign(profile, found.iter().map(|n| n.field));
     let draft = Draft::new(
         Subject::Collection(collection.namespace.clone()),
         if names.len() == 1 {
@@ -107,7 +113,7 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
             format!("{} field names begin with an underscore: {}", names.len(), text::list(&names, 5))
         },
         "a leading underscore marks fields of the database or of a framework, so such names can collide with them",
-        format!("rename {}{more}", few.join(", ")),
+        format!("rename {}{more}{}", few.join(", "), if is_foreign { origin::KEEP } else { "" }),
         profile.seen(),
     )
     .paths(found.iter().map(|n| n.field.path.clone()))
@@ -118,6 +124,10 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
         ),
     )
     .data("exemptPresent", left_alone.iter().map(|n| (*n).to_owned()).collect::<Vec<_>>());
+    if is_foreign {
+        cx.report(draft.severity(Severity::Info));
+        return;
+    }
     let moved = found.iter().map(|n| &n.field.path);
     cx.report(naming::renaming(draft, &collection.namespace, reachable, moved));
 }

@@ -28,7 +28,8 @@ declare_rule! {
     /// ## What it checks
     /// Reports fields of one object whose names consist of the same words in different spellings: `createTime`,
     /// `Create_Time`, `create_time`. The finding counts each spelling and says whether any document contains more
-    /// than one.
+    /// than one. Two fields that every object has, with values of different types, forms or lengths, are two
+    /// concepts.
     ///
     /// An abbreviation in capitals (`CT`) counts as a spelling if all of these hold:
     /// - It is the initials of exactly one of the names.
@@ -200,7 +201,7 @@ fn report(
     let disjoint = group.overlap == Overlap::Exactly(0);
     let stem = parent.as_ref().map(|p| format!("{}.", p.dotted())).unwrap_or_default();
     let quoted = |name: &str| shell::quoted_key(&format!("{stem}{name}"));
-    let nothing_to_move = rename == 0 && !up_to;
+    let nothing_to_move = rename == 0;
     let mut todo = if nothing_to_move {
         format!(
             "keep `{target}`, which every {holders} with {} also holds; remove the other spelling where the values are equal",

@@ -2,8 +2,8 @@
 //! (DM-09.6), so `T005` does not report them.
 
 use docward_model::{
-    BsonType, Collection, Conversion, Draft, Field, FieldChange, Level, Profile, Safety, Subject,
-    TextClass,
+    BsonType, Collection, Conversion, Draft, EpochUnit, Field, FieldChange, Level, Profile, Safety,
+    Subject, TextClass,
 };
 
 use crate::facts::thresholds::t001::{NAMED_SHARE, SHARE};
@@ -13,7 +13,7 @@ use crate::facts::{
     names::{self, meaning},
     remedies::statements,
     text,
-    values::classes,
+    values::{classes, moments},
 };
 use crate::{Cx, declare_rule, threshold};
 
@@ -26,8 +26,10 @@ declare_rule! {
     /// strings and marks for a missing value (`N/A`, `null`) do not count. Strings among real dates in one field
     /// belong to the same finding.
     ///
+    /// Also reports fields whose name suggests a time and whose strings are seconds or milliseconds since 1970.
+    ///
     /// It is a note for labels of a month (`2024-03`), and for fields with the name of a date whose text has an
-    /// unknown form.
+    /// unknown form. Times of day (`09:30`) are not reported.
     ///
     /// ## Why it matters
     /// Strings compare character by character. Ranges, sorting, `$dateTrunc`, TTL indexes and time zones need
@@ -86,7 +88,10 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
             Some(DateVerdict::Periods(found)) => {
                 drafts.push(periods(collection, profile, field, found))
             }
-            None => drafts.extend(unknown_form(collection, profile, field, min_unknown)),
+            None => drafts.extend(
+                epochs_as_text(collection, profile, field)
+                    .or_else(|| unknown_form(collection, profile, field, min_unknown)),
+            ),
         }
     }
     grouping::report(cx, &collection.namespace, drafts, "hold dates as text");
@@ -126,11 +131,10 @@ fn dates_as_text(
             text::form(found.day + found.month, "becomes", "become")
         ));
     }
+    let order = Order::of(field, &found);
     if found.ambiguous > 0 {
-        steps.push(format!(
-            "{} not in ISO form, so decide on the order of day and month if it is ambiguous",
-            text::verb(found.ambiguous, "is", "are")
-        ));
+        let are = text::verb(found.ambiguous, "is", "are");
+        steps.push(format!("{are} not in ISO form{}", order.advice()));
     }
     if found.other() > 0 {
         steps.push(text::verb(found.other(), "is not a date", "are not dates"));
@@ -171,11 +175,9 @@ fn dates_as_text(
     .data("realDates", real)
     .examples(field.examples.iter().cloned())
     .clauses(if real > 0 { &["DM-09.1", "DM-09.6"] } else { &["DM-09.1"] });
-    // A converter cannot know whether 03/04 is in March or in April.
-    let can_convert = found.ambiguous == 0
-        && path.as_str() != "_id"
-        && statements::can_be_written(profile, field);
-    let certain = found.local + found.day + found.month == 0;
+    let can_convert =
+        order.is_readable() && path.as_str() != "_id" && statements::can_be_written(profile, field);
+    let certain = found.local + found.day + found.month == 0 && order == Order::Zoned;
     let safety = if certain { Safety::Guarded } else { Safety::Manual };
     let step = statements::convert(
         &collection.namespace,
@@ -189,6 +191,121 @@ fn dates_as_text(
         draft = draft.change(FieldChange::remove(path));
     }
     draft
+}
+
+/// What the examined strings say about the order of day and month in dates outside ISO 8601.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Order {
+    /// They name the month, and they have an offset; or all dates are in ISO form.
+    Zoned,
+    /// They name the month or begin with the year.
+    Clear,
+    /// No first number is above 12, and some second numbers are.
+    MonthFirst,
+    /// No second number is above 12, and some first numbers are.
+    DayFirst,
+    /// Each order occurs.
+    Both,
+    /// A converter cannot know whether 03/04 is in March or in April.
+    Unknown,
+}
+
+/// Fewer numbers above 12 prove no order.
+const PROOF: u64 = 3;
+
+impl Order {
+    fn of(field: &Field, found: &DateText) -> Self {
+        let forms = field.text.as_ref().map(|text| text.forms).unwrap_or_default();
+        let clear = forms.zoned_dates + forms.clear_dates;
+        match (forms.month_first, forms.day_first) {
+            _ if found.ambiguous == 0 => Self::Zoned,
+            (0, 0) if forms.unclear_dates > 0 || clear == 0 => Self::Unknown,
+            (0, 0) if forms.clear_dates == 0 => Self::Zoned,
+            (0, 0) => Self::Clear,
+            (PROOF.., 0) => Self::MonthFirst,
+            (0, PROOF..) => Self::DayFirst,
+            (0, _) | (_, 0) => Self::Unknown,
+            _ => Self::Both,
+        }
+    }
+
+    fn advice(self) -> &'static str {
+        match self {
+            Self::Zoned => ", but name the month and have an offset, so they convert directly",
+            Self::Clear => {
+                ", but the order of day and month is clear; decide on a time zone where there is no offset"
+            }
+            Self::MonthFirst => {
+                "; the month comes first, because in the examined strings only the second number is above 12"
+            }
+            Self::DayFirst => {
+                "; the day comes first, because in the examined strings only the first number is above 12: give $dateFromString a format that begins with %d"
+            }
+            Self::Both => {
+                "; day first and month first both occur, so find out which program wrote which form"
+            }
+            Self::Unknown => {
+                ", so decide on the order of day and month if it is ambiguous, and remove comments such as `(CEST)` first"
+            }
+        }
+    }
+
+    /// Whether servers read the dates correctly without a format.
+    fn is_readable(self) -> bool {
+        matches!(self, Self::Zoned | Self::Clear | Self::MonthFirst)
+    }
+}
+
+/// Text that holds seconds or milliseconds since 1970.
+fn epochs_as_text(collection: &Collection, profile: &Profile, field: &Field) -> Option<Draft> {
+    let path = &field.path;
+    let text = field.text.as_ref()?;
+    let some = text.total() - text.of(TextClass::Empty) - text.placeholders;
+    let forms = text.forms;
+    let (unit, name, examined) = if forms.epoch_seconds > forms.epoch_milliseconds {
+        (EpochUnit::Seconds, "seconds", forms.epoch_seconds)
+    } else {
+        (EpochUnit::Milliseconds, "milliseconds", forms.epoch_milliseconds)
+    };
+    let is_time = meaning::is_time(path.leaf()) || moments::mentions_time(path.leaf());
+    let others = forms.examined - examined;
+    // The empty string and a mark for a missing value are examined as well.
+    if !is_time
+        || !classes::is_only(field, classes::Class::Text)
+        || examined == 0
+        || others > 2
+        || text.of(TextClass::Integer) != some
+        || others > 0 && text.total() == some
+    {
+        return None;
+    }
+    let draft = Draft::new(
+        Subject::Field(collection.namespace.clone(), path.clone()),
+        format!(
+            "{} in `{path}` {} since 1970 as text",
+            text::part(some, text.total(), "string"),
+            if some == 1 { format!("is {name}") } else { format!("are {name}") }
+        ),
+        WHY,
+        format!(
+            "store `{}` as Date; the command reads the digits as {name} since 1970",
+            path.dotted()
+        ),
+        profile.seen_in(field, some),
+    )
+    .data("strings", some)
+    .clauses(&["DM-09.1"])
+    .key("epoch")
+    .examples(field.examples.iter().cloned());
+    let can_convert = some == text.total() && statements::can_be_written(profile, field);
+    let step = statements::convert(
+        &collection.namespace,
+        path,
+        [BsonType::String],
+        [BsonType::Date],
+        Conversion::Epoch { unit, zero_is_absent: false },
+    );
+    Some(statements::advise(draft, step, can_convert.then_some(Safety::Guarded)))
 }
 
 /// Why the strings do not even sort in order of time, if so.
@@ -250,7 +367,9 @@ fn unknown_form(
     let strings = field.text.as_ref()?;
     let some = strings.total() - strings.of(TextClass::Empty);
     let unknown = strings.of(TextClass::Other) + strings.of(TextClass::Integer);
-    if some < min || (unknown as f64) < 0.9 * some as f64 || strings.lengths.p50() < 8 {
+    // Minutes of a match and hours of a day are no dates.
+    let clocks = strings.forms.clocks * 2 > strings.forms.examined;
+    if clocks || some < min || (unknown as f64) < 0.9 * some as f64 || strings.lengths.p50() < 8 {
         return None;
     }
     let draft = Draft::new(
@@ -308,6 +427,45 @@ mod tests {
         assert_eq!(found.len(), 1);
         assert!(found[0].what.contains("also holds 90 real dates"), "{}", found[0].what);
         assert!(check("T005", body).is_empty());
+    }
+
+    #[test]
+    fn dm_09_1_dates_that_name_the_month_convert_directly() {
+        for date in ["Sun Aug 31 00:29:02 +0000 20$i", "Tue, 23 Sep 20$i 10:25:15 -0700"] {
+            let found =
+                check("T001", &format!("x9 {{\"date\": \"{}\"}}", date.replace("20$i", "201$i")));
+            assert!(found[0].todo.contains("name the month"), "{}", found[0].todo);
+            let fix = found[0].fix.as_ref().expect("a command");
+            assert!(fix.command().contains("$dateFromString"), "{}", fix.command());
+        }
+        let found = check("T001", "x9 {\"date\": \"Tue, 23 Sep 201$i 10:25:15 -0500 (EST)\"}");
+        assert!(found[0].fix.is_none() && found[0].todo.contains("comments"), "{}", found[0].todo);
+    }
+
+    #[test]
+    fn dm_09_1_numbers_above_12_prove_the_order_of_day_and_month() {
+        let todo = |date: &str| {
+            let found = check("T001", &format!("x9 {{\"date\": \"{date}\"}}"));
+            (found[0].todo.clone(), found[0].fix.is_some())
+        };
+        let (text, can_run) = todo("7/2$i/1989");
+        assert!(text.contains("the month comes first") && can_run, "{text}");
+        let (text, can_run) = todo("2$i/7/1989");
+        assert!(text.contains("the day comes first") && !can_run, "{text}");
+        let (text, can_run) = todo("$i/7/1989");
+        assert!(text.contains("decide on the order") && !can_run, "{text}");
+        let both = check("T001", "x5 {\"date\": \"2$i/7/1989\"}\nx4 {\"date\": \"7/2$i/1989\"}");
+        assert!(both[0].todo.contains("both occur"), "{}", both[0].todo);
+    }
+
+    #[test]
+    fn dm_09_1_seconds_as_text_are_dates_and_clocks_are_not() {
+        let found = check("T001", "x9 {\"timestamp\": \"151092242$i\"}");
+        assert_eq!(found[0].severity, Severity::Warn);
+        let command = found[0].fix.as_ref().expect("a command").command();
+        assert!(command.contains("{$multiply: [{$toLong: \"$timestamp\"}, 1000]}"), "{command}");
+        assert!(check("T001", "x9 {\"phone\": \"151092242$i\"}").is_empty());
+        assert!(check("T001", "x9 {\"timestamp\": \"00:4$i:55.328\"}").is_empty());
     }
 
     #[test]

@@ -19,12 +19,13 @@ declare_rule! {
     /// must be doubles.
     ///
     /// - It is a note if no double has a fraction.
-    /// - If most values have more than 4 decimals, the warning contains no command: a person must first decide on
-    ///   the scale.
+    /// - It is a note without a command if most values have more than 4 decimals: they are results of calculations,
+    ///   or a person must first decide on the scale.
     ///
     /// ## Exceptions
     /// Not reported:
     /// - values with more than 4 decimals under less specific names (`fuelCost`), which are rates or measurements
+    /// - quantities with a unit (`{amount: 1.5, unit: "grams"}`)
     /// - exchange rates (`rates.USD`) and shares (`discount` and `tax` between 0 and 1)
     /// - doubles with an exact copy in a second field (`priceDecimal`, `price_cents`)
     ///
@@ -126,6 +127,9 @@ fn is_finer_than_money(field: &Field) -> bool {
     2 * unrounded(field) > number.examined_doubles
 }
 
+/// Fewer doubles say nothing about the decimals of the others.
+const MIN_EXAMINED: u64 = 10;
+
 /// Doubles looked at that have more than 4 decimals. NaN has no short text; it is counted apart, in
 /// proportion to the sample.
 fn unrounded(field: &Field) -> u64 {
@@ -155,6 +159,7 @@ fn draft(collection: &Collection, profile: &Profile, field: &Field, scale: u64) 
     let ns = &collection.namespace;
     let unrounded = unrounded(field);
     let finer = is_finer_than_money(field);
+    let too_few = examined_doubles < doubles.min(MIN_EXAMINED);
     let mut todo = if fractional_doubles == 0 {
         format!(
             "store `{}` as Decimal128, or as Long in minor units; no value has a fraction, so the conversion rounds nothing",
@@ -167,6 +172,13 @@ fn draft(collection: &Collection, profile: &Profile, field: &Field, scale: u64) 
             text::plural(examined_doubles, "double"),
             text::form(unrounded, "has", "have"),
             path.dotted()
+        )
+    } else if too_few {
+        format!(
+            "store `{}` as Decimal128; look at the decimals first, because Docward examined {} of {} only",
+            path.dotted(),
+            text::count(examined_doubles),
+            text::plural(doubles, "double")
         )
     } else if unrounded == 0 {
         format!(
@@ -219,14 +231,17 @@ fn draft(collection: &Collection, profile: &Profile, field: &Field, scale: u64) 
     .data("examined", examined_doubles)
     .data("unrounded", unrounded)
     .data("notFinite", not_finite);
-    // Whole numbers as doubles come from shells and drivers that know no integers (GC-52).
-    if fractional_doubles == 0 && not_finite == 0 {
+    // Whole numbers as doubles come from shells and drivers that know no integers (GC-52). More decimals than
+    // money has come from calculations.
+    if (fractional_doubles == 0 && not_finite == 0) || finer {
         draft = draft.severity(Severity::Info);
     }
     // Long fractions under a plain money name are amounts with noise (a float widened to a double):
     // still amounts, but at which scale to round is for a person to say.
-    let can_convert =
-        !finer && path.as_str() != "_id" && statements::can_be_written(profile, field);
+    let can_convert = !finer
+        && (!too_few || fractional_doubles == 0)
+        && path.as_str() != "_id"
+        && statements::can_be_written(profile, field);
     let safety = if not_finite > 0 { Safety::Manual } else { Safety::Guarded };
     let step = statements::convert(ns, path, converted, kinds, Conversion::Rounded { scale });
     statements::advise(draft, step, can_convert.then_some(safety))
@@ -246,6 +261,13 @@ mod tests {
         let found = check("T002", "{\"amount\": 199.5}\n{\"amount\": 199}");
         assert_eq!(found.len(), 1);
         assert!(found[0].what.contains("1 of 2"), "{}", found[0].what);
+    }
+
+    #[test]
+    fn dm_09_2_an_amount_with_a_unit_is_a_quantity() {
+        assert!(check("T002", r#"{"protein": {"amount": 1.5, "unit": "grams"}}"#).is_empty());
+        assert_eq!(check("T002", r#"{"fee": {"amount": 1.5, "unit": "EUR"}}"#).len(), 1);
+        assert_eq!(check("T002", r#"{"price": 1.5, "unit": "kg"}"#).len(), 1);
     }
 
     #[test]
@@ -312,7 +334,7 @@ mod tests {
         };
         assert!(check("T002", &long("fuelCost")).is_empty());
         let found = check("T002", &long("price"));
-        assert_eq!(found[0].severity, Severity::Warn);
+        assert_eq!(found[0].severity, Severity::Info);
         assert!(found[0].fix.is_none(), "the scale is for a person to say");
         assert!(check("T002", r#"{"rates": {"USD": 1.08, "EUR": 1.0, "CNY": 7.85}}"#).is_empty());
         assert!(!check("T002", r#"{"prices": {"USD": 1.08, "EUR": 1.25}}"#).is_empty());

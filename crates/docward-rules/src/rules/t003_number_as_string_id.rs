@@ -72,6 +72,9 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
     grouping::report(cx, &collection.namespace, drafts, "hold numbers as strings");
 }
 
+/// Less is not worth a mention.
+const MIN_SAVED: u64 = 1024;
+
 fn draft(
     collection: &Collection,
     profile: &Profile,
@@ -122,10 +125,12 @@ fn draft(
     let lengths = field.text.as_ref().map_or(0.0, |t| t.lengths.mean());
     // A BSON string is its bytes, a length of 4 and a final zero; a long is 8.
     let saved = ((lengths + 5.0 - 8.0).max(0.0) * digits.integers as f64) as u64;
-    todo.push_str(&format!(
-        "; this saves about {} in documents, and as much in each index on the field",
-        text::bytes(saved)
-    ));
+    if saved >= MIN_SAVED {
+        todo.push_str(&format!(
+            "; this saves about {} in documents, and as much in each index on the field",
+            text::bytes(saved)
+        ));
+    }
     let draft = base(
         format!(
             "{} in `{path}` {}",

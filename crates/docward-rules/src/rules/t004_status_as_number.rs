@@ -100,6 +100,9 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
         if references.iter().any(|r| r.from == collection.namespace && r.path == field.path) {
             continue;
         }
+        if is_key_of_another(collection, field, cx) {
+            continue;
+        }
         let strong = meaning::is_status(leaf);
         if !strong && !meaning::is_soft_status(leaf) {
             continue;
@@ -119,6 +122,26 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
         }
     }
     grouping::report(cx, &collection.namespace, drafts, "hold states as numbers");
+}
+
+/// Whether a collection is named after the field and has all of its numbers as `_id`: `category` in `product` and
+/// `product_category`.
+fn is_key_of_another(collection: &Collection, field: &Field, cx: &Cx<'_>) -> bool {
+    let name = names::normalised(field.path.leaf());
+    let fits = |id: &Field| {
+        is_whole(id)
+            && id
+                .number
+                .zip(field.number)
+                .is_some_and(|(id, own)| id.min <= own.min && own.max <= id.max)
+    };
+    cx.evidence().collections.iter().any(|other| {
+        let theirs = meaning::singular(&names::normalised(&other.namespace.collection));
+        other.namespace.database == collection.namespace.database
+            && other.namespace != collection.namespace
+            && theirs.ends_with(&name)
+            && other.profile.as_ref().and_then(|p| p.field("_id")).is_some_and(fits)
+    })
 }
 
 fn is_whole(field: &Field) -> bool {
@@ -173,6 +196,18 @@ fn draft(
 mod tests {
     use crate::testing::check;
     use docward_model::Severity;
+
+    #[test]
+    fn dm_09_5_a_number_that_another_collection_has_as_id_is_a_reference() {
+        let body = |name: &str| {
+            format!(
+                "@ db_shop.{name}\nx9 {{\"_id\": $i}}\n@ db_shop.product\nx30 {{\"_id\": $i, \"category\": 3}}\n{{\"_id\": 50, \"category\": 5}}"
+            )
+        };
+        let found = |name: &str| check("T004", &body(name)).len();
+        assert_eq!(found("product_category"), 0);
+        assert_eq!(found("product_shelf"), 1);
+    }
 
     #[test]
     fn dm_09_5_numbers_are_reported_and_words_pass() {

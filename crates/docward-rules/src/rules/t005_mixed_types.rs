@@ -32,6 +32,7 @@ declare_rule! {
     /// - elements of one array
     /// - values of attribute lists (`{k, v}`) and of settings (`{_id: "key", value}`)
     /// - records of changes (`oldValue`, `newValue`)
+    /// - values below keys that are data
     /// - objects and arrays whose type follows a discriminator
     /// - types that follow a version, if the counts do not show which type is newer
     ///
@@ -211,7 +212,8 @@ fn draft(
     }
     let target = type_unification::target_type(profile, field, main);
     let untold = version.as_ref().filter(|v| v.newer.is_none());
-    let list_or_one = all.len() == 2 && all.iter().any(|(c, _)| *c == Class::Array);
+    let list_or_one =
+        all.len() == 2 && all.iter().any(|(c, _)| *c == Class::Array) && outcome.none == 0;
     let only_empty = outcome.empty == odd;
 
     let of_those_read = |number: String| match counted {
@@ -254,6 +256,7 @@ fn draft(
             (outcome.converts, "can be converted"),
             (outcome.padded, "would lose leading zeros"),
             (outcome.empty, "would become null (empty strings)"),
+            (outcome.none, "are `false`, which stands for no value: remove the field there"),
             (outcome.stuck, "cannot be converted automatically and must be decided by hand"),
         ] {
             if n > 0 {
@@ -317,7 +320,7 @@ fn draft(
         draft = draft.severity(Severity::Info);
     }
     // If some values cannot be converted, the field stays mixed.
-    let remain = outcome.stuck + outcome.padded > 0;
+    let remain = outcome.stuck + outcome.padded + outcome.none > 0;
     if soft || remain || (outcome.converts + outcome.empty == 0) {
         return draft;
     }
@@ -414,6 +417,9 @@ fn softness(
     found: &[(Class, u64)],
     accuracy: f64,
 ) -> (bool, Option<String>) {
+    if field.path.has_any_key() {
+        return (true, Some("values below different keys may have different types".to_owned()));
+    }
     if field.shape == FieldShape::Element {
         return (
             true,
@@ -508,6 +514,43 @@ mod tests {
         // The text `NaN` would be a word among names.
         let body = "x60 {\"label\": \"name$i\"}\nx5 {\"label\": {\"$numberDouble\": \"NaN\"}}";
         assert_eq!(conversion(body), None);
+    }
+
+    #[test]
+    fn dm_09_6_moments_as_text_and_as_numbers_become_dates() {
+        for (texts, numbers) in [(50, 7), (2, 8)] {
+            let body = format!(
+                "x{texts} {{\"pushedAt\": \"2019-05-15T15:19:25Z\"}}\nx{numbers} {{\"pushedAt\": NumberInt(1557933565)}}"
+            );
+            let found = check("T005", &body);
+            assert!(found[0].todo.starts_with("choose date"), "{}", found[0].todo);
+            let command = found[0].fix.as_ref().expect("a fix").command();
+            assert!(command.contains("{$multiply: [\"$pushedAt\", 1000]}"), "{command}");
+        }
+    }
+
+    #[test]
+    fn dm_09_6_false_for_no_value_is_not_the_type() {
+        let body = "x60 {\"charges\": false}\nx9 {\"charges\": NumberInt($i)}";
+        let found = check("T005", body);
+        assert!(
+            found[0].todo.starts_with("choose int for `charges`; 60 of 60 are `false`"),
+            "{}",
+            found[0].todo
+        );
+        assert!(found[0].fix.is_none());
+        let lists = "x60 {\"behavior\": false}\nx9 {\"behavior\": [\"a\"]}";
+        let found = check("T005", lists);
+        assert!(found[0].todo.contains("stands for no value"), "{}", found[0].todo);
+        assert!(!found[0].todo.contains("wrapping"), "{}", found[0].todo);
+        let pairs = "x60 {\"active\": false}\nx9 {\"active\": true}\nx3 {\"active\": NumberInt(1)}";
+        assert!(check("T005", pairs)[0].todo.starts_with("choose bool"));
+    }
+
+    #[test]
+    fn dm_09_6_values_below_keys_that_are_data_are_a_note() {
+        let body = "x9 {\"changes\": {\"65f3a2b8c1d2e3f4a5b6c7d$i\": {\"from\": \"a\"}, \"65f3a2b8c1d2e3f4a5b6c7e$i\": {\"from\": {\"b\": 1}}}}";
+        assert_eq!(check("T005", body)[0].severity, Severity::Info);
     }
 
     #[test]

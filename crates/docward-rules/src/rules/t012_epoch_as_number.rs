@@ -1,10 +1,16 @@
 //! DM-09.1, numeric part: seconds or milliseconds since 1970 where a date would do. Information.
 
 use docward_model::{
-    BsonType, Collection, Conversion, Draft, EpochUnit, Field, Profile, Safety, Subject,
+    BsonType, Collection, Conversion, Draft, EpochUnit, Field, FieldShape, Profile, Safety, Subject,
 };
 
-use crate::facts::{grouping, names::meaning, remedies::statements, text, values::classes};
+use crate::facts::{
+    grouping,
+    names::meaning,
+    remedies::statements,
+    text,
+    values::{classes, moments},
+};
 use crate::{Cx, declare_rule, threshold};
 
 declare_rule! {
@@ -69,7 +75,13 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
     let drafts = profile
         .fields
         .iter()
-        .filter(|field| meaning::is_time(field.path.leaf()))
+        .filter(|field| {
+            let name = match field.path.leaf() {
+                leaf if field.shape == FieldShape::Element => leaf.trim_end_matches("[]"),
+                leaf => leaf,
+            };
+            meaning::is_time(name) || moments::mentions_time(name)
+        })
         .filter_map(|field| Some((field, unit(field, earliest, latest)?)))
         .map(|(field, unit)| draft(collection, profile, field, &unit))
         .collect();
@@ -141,6 +153,15 @@ mod tests {
         assert!(found[0].what.contains("milliseconds"), "{}", found[0].what);
         let found = check("T012", "{\"createdAt\": 1710498600}");
         assert!(found[0].what.contains("(seconds since 1970)"), "{}", found[0].what);
+    }
+
+    #[test]
+    fn dm_09_1_other_names_of_moments() {
+        for name in ["create_at", "last_post_at", "earningsTimestampStart", "expiration"] {
+            let body = format!("{{\"{name}\": NumberLong(\"1502177267593\")}}");
+            assert_eq!(check("T012", &body).len(), 1, "{name}");
+        }
+        assert_eq!(check("T012", "{\"expirationDates\": [1502177267, 1502177268]}").len(), 1);
     }
 
     #[test]

@@ -21,6 +21,9 @@ declare_rule! {
     /// that hold only strings. At least 99 % of the strings must be numbers, apart from empty ones and marks for a
     /// missing value (`N/A`, `null`).
     ///
+    /// Fields of any other name are reported if they have at least 20 different values and most of them have
+    /// decimals.
+    ///
     /// Also reports fields of any name whose strings are amounts with a currency (`$8.09M`, `1,234.50 €`).
     ///
     /// Not reported are ids, codes and versions, and the exact text of a number that a second field holds.
@@ -97,6 +100,16 @@ threshold!(
         "longitude",
         "temperature",
         "mileage",
+        "lat",
+        "lng",
+        "lon",
+        "altitude",
+        "elevation",
+        "runtime",
+        "duration",
+        "attendance",
+        "depth",
+        "speed",
     ]),
     "words",
     "our default",
@@ -119,16 +132,33 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
             let quantity = names::words(leaf).last().is_some_and(|last| {
                 quantities.iter().any(|q| q == last || *q == meaning::singular(last))
             });
-            if !(money || quantity) || meaning::is_code(leaf) || meaning::is_id(leaf) {
+            if meaning::is_code(leaf) || meaning::is_id(leaf) {
                 return None;
             }
             let numbers = numbers(field, share, min)?;
+            if !(money || quantity || are_measurements(field, &numbers)) {
+                return None;
+            }
             (!has_number_twin(profile, field))
                 .then(|| draft(collection, profile, field, &numbers, money))
         })
         .collect();
     grouping::report(cx, &collection.namespace, drafts, "hold numbers as strings");
 }
+
+/// Whether the values alone say that they are measurements: most have decimals, and they differ. Versions and
+/// sections have few values.
+fn are_measurements(field: &Field, numbers: &Numbers) -> bool {
+    let numbered =
+        ["version", "release", "section", "chapter", "build", "revision", "edition", "os"];
+    let words = names::words(field.path.leaf());
+    numbers.fractions * 2 > numbers.strings
+        && field.distinct.values >= MIN_MEASUREMENTS
+        && !words.iter().any(|word| numbered.contains(&word.as_str()))
+}
+
+/// Fewer different values may be versions.
+const MIN_MEASUREMENTS: f64 = 20.0;
 
 struct Numbers {
     strings: u64,
@@ -267,6 +297,14 @@ mod tests {
         assert_eq!(found.len(), 2);
         assert!(found.iter().any(|f| f.todo.contains("Decimal128")));
         assert!(found.iter().any(|f| f.todo.contains("Long")));
+    }
+
+    #[test]
+    fn dm_09_6_coordinates_and_measurements_as_text_are_reported() {
+        let found =
+            check("T013", "x30 {\"lat\": \"42.5$i\", \"lng\": \"1.5$i\", \"bv\": \"0.9$i\"}");
+        assert_eq!(found.len(), 3, "{found:?}");
+        assert!(check("T013", "x30 {\"bv\": \"0.9\", \"osVersion\": \"9.$i\"}").is_empty());
     }
 
     #[test]

@@ -18,6 +18,9 @@ declare_rule! {
     /// Reports fields with the name of an identifier that hold doubles between 2^53 (about 9 × 10^15) and 2^64. From
     /// 2^53 on, a double cannot hold every whole number: the last digits of the identifier are rounded.
     ///
+    /// Whole numbers are reported too if their digits are those of rounded doubles, and a text beside them (`id_str`)
+    /// has all digits.
+    ///
     /// Also reports, as a warning, ZIP codes as numbers of 3 to 5 digits (`zip`, `zipCode`): a ZIP code has 5
     /// digits, and a number has no leading zeros. Collections with several countries are not reported.
     ///
@@ -61,6 +64,11 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
             cx.report(draft(collection, profile, field, doubles));
         }
     }
+    for field in profile.fields.iter().filter(|field| meaning::is_id(field.path.leaf())) {
+        if let Some(twin) = twin(profile, field).filter(|twin| lost_before(field, twin)) {
+            cx.report(rounded_draft(collection, profile, field, twin));
+        }
+    }
     for field in profile.fields.iter().filter(|field| lost_zeros(profile, field)) {
         cx.report(zip_draft(collection, profile, field));
     }
@@ -93,6 +101,47 @@ fn draft(collection: &Collection, profile: &Profile, field: &Field, doubles: u64
     .severity(Severity::Error)
     .data("doubles", doubles)
     .data("twin", twin.map_or("", |twin| twin.path.as_str()))
+}
+
+/// Whether a program has rounded whole numbers before they were stored, while the text beside them has all digits.
+/// The shortest text of a double ends with zeros, and the digits of ids do not.
+fn lost_before(field: &Field, twin: &Field) -> bool {
+    let is_whole = classes::is_only(field, classes::Class::Number)
+        && field.types.of(BsonType::Double) == 0
+        && field.number.is_some_and(|number| number.max >= 2_f64.powi(53));
+    let is_rounded = |digits: &String| {
+        digits.parse::<f64>().is_ok_and(|n| n >= 2_f64.powi(53) && n.to_string() == *digits)
+    };
+    is_whole
+        && field.examples.len() >= MIN_EXAMPLES
+        && field.examples.iter().all(is_rounded)
+        && !twin.examples.iter().any(is_rounded)
+}
+
+/// One of a hundred ids ends with the zeros of a rounded number by chance.
+const MIN_EXAMPLES: usize = 3;
+
+fn rounded_draft(collection: &Collection, profile: &Profile, field: &Field, twin: &Field) -> Draft {
+    let (path, text) = (&field.path, &twin.path);
+    let numbers = field.types.numbers();
+    Draft::new(
+        Subject::Field(collection.namespace.clone(), path.clone()),
+        format!(
+            "{} in `{path}` {} digits that a double rounded; `{text}` has all digits",
+            text::plural(numbers, "number"),
+            text::form(numbers, "has", "have")
+        ),
+        "two ids can become the same number, and a lookup by the true id finds nothing",
+        format!(
+            "take `{}` as long from `{}`, and read JSON with a parser that keeps 64-bit integers",
+            path.dotted(),
+            text.dotted()
+        ),
+        profile.seen_in(field, numbers),
+    )
+    .severity(Severity::Error)
+    .data("twin", text.as_str())
+    .key("rounded")
 }
 
 /// ZIP codes of 5 digits, and shorter ones: 00501 is the smallest.

@@ -3,6 +3,7 @@
 pub mod house;
 pub mod meaning;
 pub mod naming;
+pub mod origin;
 pub mod path_typos;
 pub mod renames;
 pub mod suffix;

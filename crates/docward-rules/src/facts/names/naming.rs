@@ -9,10 +9,11 @@ use std::{
 };
 
 use docward_model::{
-    Draft, Field, FieldChange, FieldPath, FieldShape, Namespace, Profile, Rename, Safety, Step,
+    BsonType, Draft, Field, FieldChange, FieldPath, FieldShape, Namespace, Profile, Rename, Safety,
+    Step, TextClass,
 };
 
-use crate::facts::names::{Style, initials, style, words};
+use crate::facts::names::{Style, initials, origin, style, words};
 
 /// Names that MongoDB, an object mapper or a wire standard defines, and that users do not choose.
 pub const FRAMEWORK: &[&str] = &[
@@ -161,6 +162,7 @@ pub fn named(profile: &Profile) -> Vec<Named<'_>> {
             || field.name.starts_with('$')
             || !field.name.chars().any(char::is_alphabetic)
             || is_framework(&field.name)
+            || origin::is_qualified(&field.name)
         {
             continue;
         }
@@ -181,11 +183,47 @@ pub fn holds_data_keys(profile: &Profile, field: &Field) -> bool {
     }
     let children: Vec<_> =
         profile.children(field).filter(|c| c.shape == FieldShape::Named).collect();
-    if is_code_map(&children.iter().map(|c| c.name.as_str()).collect::<Vec<_>>()) {
+    let names: Vec<&str> = children.iter().map(|c| c.name.as_str()).collect();
+    if is_code_map(&names) || origin::are_headers(&names) || is_map(profile, field) {
         return true;
     }
     let mean = children.iter().map(|c| c.presence()).sum::<f64>() / children.len().max(1) as f64;
-    children.len() >= 8 && mean < 0.2
+    children.len() >= MIN_KEYS && mean < 0.2
+}
+
+/// Fewer keys may be optional fields.
+const MIN_KEYS: usize = 8;
+
+fn names_in<'p>(profile: &'p Profile, object: &'p Field) -> BTreeSet<&'p str> {
+    profile.children(object).map(|f| f.name.as_str()).collect()
+}
+
+/// Whether an object maps words to values of one kind: many keys, none in all objects, and values that look alike.
+/// Objects must have the same fields. Other values prove nothing, so their keys must be written as no field is:
+/// with spaces, signs or capitals in front.
+pub fn is_map(profile: &Profile, field: &Field) -> bool {
+    let keys: Vec<&Field> =
+        profile.children(field).filter(|c| c.shape == FieldShape::Named).collect();
+    if keys.len() < MIN_KEYS || keys.iter().any(|key| key.presence() > 0.95) {
+        return false;
+    }
+    let kind = keys[0].types.dominant();
+    if kind.is_none() || keys.iter().any(|key| key.types.dominant() != kind) {
+        return false;
+    }
+    if kind == Some(BsonType::Object) {
+        let first = names_in(profile, keys[0]);
+        let alike = |key: &&&Field| {
+            let own = names_in(profile, key);
+            own.intersection(&first).count() * 5 >= own.union(&first).count() * 4
+        };
+        return first.len() > 1 && keys.iter().filter(alike).count() * 10 >= keys.len() * 9;
+    }
+    let is_odd = |key: &&&Field| {
+        key.name.starts_with(char::is_uppercase) || style_of(&key.name) == Style::Other
+    };
+    keys.iter().filter(is_odd).count() * 4 >= keys.len() * 3
+        && style_of(&field.name) != Style::Pascal
 }
 
 /// Languages by their two letters (ISO 639-1), those in use for user interfaces.
@@ -350,7 +388,7 @@ pub fn spellings(profile: &Profile) -> Vec<Spellings> {
         }
         attach_abbreviations(profile, group, &mut concepts);
         for (_, mut members) in concepts {
-            if members.len() > 1 {
+            if members.len() > 1 && !are_two_concepts(profile, &members) {
                 let key = |at: usize| (Reverse(profile.fields[at].count), &profile.fields[at].name);
                 members.sort_by(|&a, &b| key(a).cmp(&key(b)));
                 let overlap = overlap(profile, &members);
@@ -361,6 +399,31 @@ pub fn spellings(profile: &Profile) -> Vec<Spellings> {
     out.sort_by_key(|s| s.members.iter().copied().min());
     out
 }
+
+/// Whether two fields with nearly the same name hold different things: every object has both, and their values
+/// have different types, forms or lengths.
+fn are_two_concepts(profile: &Profile, members: &[usize]) -> bool {
+    let [a, b] = members else { return false };
+    let (a, b) = (&profile.fields[*a], &profile.fields[*b]);
+    let always = |field: &Field| field.count == field.parents && field.parents >= MIN_BOTH;
+    if !always(a) || !always(b) {
+        return false;
+    }
+    let lengths = |field: &Field| field.text.as_ref().map(|t| (t.lengths.min, t.lengths.max));
+    let apart = match (lengths(a), lengths(b)) {
+        (Some(a), Some(b)) => a.1 < b.0 || b.1 < a.0,
+        _ => false,
+    };
+    let form = |field: &Field| {
+        let text = field.text.as_ref()?;
+        TextClass::ALL.into_iter().find(|&class| text.of(class) == text.total())
+    };
+    let forms_differ = a.text.is_some() && b.text.is_some() && form(a) != form(b);
+    a.types.dominant() != b.types.dominant() || apart || forms_differ
+}
+
+/// Fewer objects prove nothing.
+const MIN_BOTH: u64 = 5;
 
 /// Joins an abbreviation to the concept with those initials, such as `CT` beside `createTime`.
 ///

@@ -367,6 +367,7 @@ mod tests {
             path: FieldPath::new("counts"),
             key: "month".to_owned(),
             keys_are_dates: false,
+            keys_are_numbers: false,
             value: Some("count".to_owned()),
         };
         for [one, other] in [

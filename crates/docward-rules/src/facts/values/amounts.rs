@@ -50,10 +50,26 @@ fn is_exchange_rate(profile: &Profile, field: &Field) -> bool {
         })
 }
 
+/// Whether a unit beside an amount says what it counts: `{amount: 1.5, unit: "grams"}`. A price has a unit too.
+fn is_quantity(profile: &Profile, field: &Field) -> bool {
+    let last = words(field.path.leaf()).pop().unwrap_or_default();
+    let is_code = |unit: &str| unit.len() == 3 && unit.bytes().all(|b| b.is_ascii_uppercase());
+    matches!(meaning::singular(&last).as_str(), "amount" | "total" | "value")
+        && siblings(profile, field).iter().any(|other| {
+            let units = other.enumeration.as_deref().unwrap_or_default();
+            matches!(
+                normalised(&other.name).as_str(),
+                "unit" | "units" | "uom" | "measure" | "unitname" | "unitofmeasure"
+            ) && other.text.is_some()
+                && !(units.iter().any(|(unit, _)| is_code(unit))
+                    && units.iter().all(|(unit, _)| is_code(unit)))
+        })
+}
+
 /// Whether a field holds money by its name, its parent's name counting for `price.value`.
 pub fn is_money_field(profile: &Profile, field: &Field) -> bool {
     let leaf = field.path.leaf();
-    if is_exchange_rate(profile, field) {
+    if is_exchange_rate(profile, field) || is_quantity(profile, field) {
         return false;
     }
     if sounds_like_money(leaf) {

@@ -73,16 +73,22 @@ fn is_payload(blob: &Blob) -> bool {
     blob.encoded > 0 || others * 2 < all
 }
 
+/// Kinds of files that a sentence lists.
+const MOST_KINDS: usize = 4;
+
 /// `JPEG files`, `PNG and PDF files`, `binaries`; `binary` when it is one.
 pub fn kinds(blob: &Blob, count: u64) -> String {
     let files = text::form(count, "file", "files");
-    let known: Vec<&str> = blob
+    let mut known: Vec<&str> = blob
         .kinds
         .iter()
         .filter(|(kind, _)| *kind != BlobKind::Unknown)
-        .take(3)
         .map(|(kind, _)| kind.name())
         .collect();
+    if known.len() > MOST_KINDS {
+        known.truncate(MOST_KINDS);
+        known.push("other");
+    }
     let noun = match known.split_last() {
         None => text::form(count, "binary", "binaries").to_owned(),
         Some((one, [])) => format!("{one} {files}"),

@@ -48,6 +48,21 @@ pub fn says_time(name: &str) -> bool {
     meaning::is_time(name) && is_point && !is_of_day && !is_shown
 }
 
+/// Whether any word of a name says a point in time: `expirationDates`, `earningsTimestampStart`, `create_at`.
+/// Only values that can be moments make such a field one.
+pub fn mentions_time(name: &str) -> bool {
+    const POINTS: [&str; 6] = ["timestamp", "date", "datetime", "expiration", "expiry", "expires"];
+    let all = names::words(name);
+    let is_verb = |word: &String| {
+        matches!(
+            word.as_str(),
+            "create" | "update" | "delete" | "post" | "modify" | "join" | "edit"
+        )
+    };
+    all.iter().any(|word| POINTS.contains(&meaning::singular(word).as_str()))
+        || matches!(&all[..], [.., verb, at] if at == "at" && is_verb(verb))
+}
+
 #[cfg(test)]
 mod tests {
     use super::says_time;

@@ -18,6 +18,8 @@ pub struct Outcome {
     pub empty: u64,
     /// Those that would lose their leading zeros.
     pub padded: u64,
+    /// `false` beside values of another type, which stands for "no value".
+    pub none: u64,
     /// Those that need a decision.
     pub stuck: u64,
 }
@@ -30,6 +32,12 @@ pub fn main_class(field: &Field, found: &[(Class, u64)]) -> Class {
         let most = found.iter().rev().max_by_key(|(_, n)| *n);
         return most.map_or(Class::Other, |(class, _)| *class);
     }
+    if is_moment(field, found) {
+        return Class::Date;
+    }
+    let without_none: Vec<(Class, u64)> =
+        found.iter().copied().filter(|(c, _)| *c != Class::Bool || !is_none(field)).collect();
+    let found = &without_none[..];
     // A single value becomes a list of one; a list does not become a single value.
     if found.len() == 2 && found.iter().any(|(c, _)| *c == Class::Array) {
         return Class::Array;
@@ -65,6 +73,29 @@ pub fn main_class(field: &Field, found: &[(Class, u64)]) -> Class {
         }
     }
     first
+}
+
+/// Whether the booleans of a field of several types are all `false`: PHP and others write it for "no value".
+pub fn is_none(field: &Field) -> bool {
+    let bools = field.types.of(BsonType::Bool);
+    let values = field.enumeration.as_deref().unwrap_or_default();
+    bools > 0
+        && bools < field.types.non_null()
+        && !values.iter().any(|(value, _)| value == "true")
+        && values.iter().any(|(value, n)| value == "false" && *n == bools)
+}
+
+/// Whether a field holds moments in two forms: text, and seconds or milliseconds since 1970.
+fn is_moment(field: &Field, found: &[(Class, u64)]) -> bool {
+    let has = |class| found.iter().any(|(c, _)| *c == class);
+    let Some((strings, number)) = field.text.as_ref().zip(field.number) else { return false };
+    let some = strings.total() - strings.of(TextClass::Empty);
+    let is_rest = |(c, _): &(Class, u64)| matches!(c, Class::Number | Class::Text | Class::Date);
+    has(Class::Number)
+        && has(Class::Text)
+        && found.iter().all(is_rest)
+        && is_epoch(number.min, number.max)
+        && strings.count(TextClass::is_date) as f64 >= 0.9 * some as f64
 }
 
 /// Returns the class of the other values if all strings are the same word, such as `unknown`. This word means "no
@@ -152,6 +183,10 @@ pub fn settle(
     n: u64,
     out: &mut Outcome,
 ) {
+    if class == Class::Bool && main != Class::Bool && is_none(field) {
+        out.none += n;
+        return;
+    }
     if (main, class) == (Class::Text, Class::Number) {
         // The text `NaN` would look like a name.
         let not_finite = field.number.map_or(0, |numbers| numbers.not_finite);
