@@ -9,7 +9,7 @@ use bson::doc;
 use docward_testkit::Launch;
 use serde_json::Value;
 
-use crate::common::{audit_json, code, docward, findings, root, stderr, stdout};
+use crate::common::{audit_json, chosen_first, code, docward, findings, root, stderr, stdout};
 
 const SHOP: &str = "examples/shop";
 
@@ -149,32 +149,6 @@ fn details_are_behind_verbose_show_and_statistics() {
     assert_eq!(code(&docward(&["audit", SHOP, "--show", "D012"])), 1);
 }
 
-/// Returns the rules that "Fix first" must name, derived from the JSON.
-fn chosen_first(report: &Value) -> Vec<String> {
-    let text = |finding: &Value, key: &str| finding[key].as_str().unwrap().to_owned();
-    let mut rules: Vec<(String, String, String)> = Vec::new();
-    for finding in report["findings"].as_array().unwrap() {
-        let rule = (text(finding, "rule"), text(finding, "severity"), text(finding, "area"));
-        if rule.1 != "info" && !rules.iter().any(|known| known.0 == rule.0 && known.1 == rule.1) {
-            rules.push(rule);
-        }
-    }
-    let areas = ["writes", "correctness", "security", "growth", "speed", "hygiene"];
-    let mut chosen: Vec<(usize, usize, String)> = Vec::new();
-    // Every area gives its first rule, then its second, and so on; hygiene fills what is left.
-    for turn in 0..5 {
-        for (at, area) in areas.iter().enumerate().take(5) {
-            let of_area = rules.iter().filter(|(.., of)| of == area);
-            chosen.extend(of_area.skip(turn).take(1).map(|(rule, ..)| (at, turn, rule.clone())));
-        }
-    }
-    let hygiene = rules.iter().filter(|(.., of)| of == "hygiene").enumerate();
-    chosen.extend(hygiene.map(|(turn, (rule, ..))| (5, turn, rule.clone())));
-    chosen.truncate(5);
-    chosen.sort();
-    chosen.into_iter().map(|(.., rule)| rule).collect()
-}
-
 #[test]
 fn every_format_has_the_order_of_the_first_screen() {
     let (report, _) = audit_json(&[SHOP]);
@@ -194,7 +168,8 @@ fn every_format_has_the_order_of_the_first_screen() {
         table.lines().take(5).filter_map(|row| row.split_whitespace().next()).collect();
     assert_eq!(order[..5], rows[..]);
     // The worst rule of each area comes before the second of another.
-    assert_eq!(chosen_first(&report), fix_first(&screen));
+    let chosen: Vec<String> = chosen_first(&report).into_iter().map(|(rule, _)| rule).collect();
+    assert_eq!(chosen, fix_first(&screen));
     let markdown = stdout(&docward(&["audit", SHOP, "--format", "markdown"]));
     let at = |rule: &str| markdown.find(rule).unwrap_or(usize::MAX);
     assert!(at("V006") < at("D008") && at("D008") < at("N006"), "the same order");

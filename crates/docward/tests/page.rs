@@ -9,6 +9,8 @@ use bson::{Bson, doc, oid::ObjectId};
 use docward_testkit::{Browser, repository};
 use serde_json::json;
 
+use crate::common::chosen_first;
+
 /// Writes a report on the faulty example shop of the repository.
 fn shop(directory: &Path) -> PathBuf {
     let file = directory.join("shop.html");
@@ -313,19 +315,8 @@ fn the_page_begins_with_facts_a_verdict_and_what_to_fix_first() {
         };
         assert_eq!(state[1], expect, "{state}");
     }
-    // "Fix first" has the first rules of the report, and its links lead to them.
-    let mut first: Vec<(String, String)> = Vec::new();
-    let mut areas: Vec<String> = Vec::new();
-    for finding in json["findings"].as_array().into_iter().flatten() {
-        let key = |key: &str| finding[key].as_str().unwrap_or_default().to_owned();
-        let (pair, area) = ((key("rule"), key("severity")), key("area"));
-        let of_area = areas.iter().filter(|known| **known == area).count();
-        // At most two rules of an area.
-        if pair.1 != "info" && of_area < 2 && !first.contains(&pair) {
-            first.push(pair);
-            areas.push(area);
-        }
-    }
+    // "Fix first" has the rules of the first screen, and its links lead to them.
+    let first = chosen_first(&json);
     let links = browser
         .value("[...document.querySelectorAll('.fix-first a')].map(a => a.getAttribute('href'))");
     let links = links.as_array().cloned().unwrap_or_default();

@@ -136,3 +136,28 @@ pub(crate) fn driver(language: &str) -> Option<PathBuf> {
     }
     Some(PathBuf::from(line))
 }
+
+/// Returns the rules that "Fix first" must name, each with its severity, derived from the JSON.
+pub(crate) fn chosen_first(report: &Value) -> Vec<(String, String)> {
+    let mut rules: Vec<(String, String, String)> = Vec::new();
+    for finding in report["findings"].as_array().into_iter().flatten() {
+        let text = |key: &str| finding[key].as_str().unwrap_or_default().to_owned();
+        let rule = (text("rule"), text("severity"), text("area"));
+        if rule.1 != "info" && !rules.contains(&rule) {
+            rules.push(rule);
+        }
+    }
+    let areas = ["writes", "correctness", "security", "growth", "speed", "hygiene"];
+    let mut chosen = Vec::new();
+    // Every area gives its first rule, then its second, and so on; hygiene fills what is left.
+    for (at, area) in areas.iter().enumerate() {
+        let of_area = rules.iter().filter(|(.., of)| of == area).enumerate();
+        chosen.extend(of_area.map(|(turn, (rule, severity, _))| {
+            (at == 5, turn, at, (rule.clone(), severity.clone()))
+        }));
+    }
+    chosen.sort();
+    chosen.truncate(5);
+    chosen.sort_by_key(|(_, turn, at, _)| (*at, *turn));
+    chosen.into_iter().map(|(.., rule)| rule).collect()
+}
