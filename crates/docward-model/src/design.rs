@@ -222,6 +222,8 @@ pub struct Relationship {
     pub parents_spread: Spread,
     /// Fields of either side that must never be stale; empty with `current` set means all of them.
     pub current: Option<Vec<String>>,
+    /// True if new children mostly belong to the newest parents, so their ids increase (SK-3).
+    pub rising: Option<bool>,
     /// The number of newest children to keep; older ones may be deleted (PT-slice.1).
     pub keep_newest: Option<u64>,
     /// The invariant over parent and children, in the user's words (CK-10).
@@ -274,6 +276,12 @@ pub enum Matching {
     Range,
     /// A range that matches very few documents.
     NarrowRange,
+    /// Near a place, or within an area.
+    Near,
+    /// Contains words.
+    Text,
+    /// Equal to a value in any field of an object.
+    AnyField,
 }
 
 /// A declared read.

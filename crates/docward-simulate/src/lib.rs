@@ -19,8 +19,8 @@ mod store;
 mod write;
 
 use docward_design::{
-    Design, Naming, Pattern, Predictor, Readings, ReadingsWay, StorageAlternative, Verdict,
-    predictors, quantile, readings,
+    Decision, Design, Naming, Pattern, Predictor, Readings, ReadingsWay, StorageAlternative,
+    Verdict, predictors, quantile, readings,
 };
 use docward_model::{DesignModel, Relationship};
 
@@ -131,6 +131,51 @@ fn not_simulated(patterns: &[Pattern], shared: bool) -> Vec<String> {
     said.collect()
 }
 
+/// The maximum size of an alternative in bytes.
+pub const MAX_BYTES: u64 = 8 << 30;
+
+/// The maximum number of documents of an alternative.
+pub const MAX_DOCUMENTS: u64 = 50_000_000;
+
+/// Fewer parents than this show nothing.
+const FEWEST_PARENTS: u64 = 10;
+
+impl<'m> PlannedSimulation<'m> {
+    fn new(
+        model: &'m DesignModel,
+        relationship: &'m Relationship,
+        decision: &Decision,
+        ways: &[Predictor],
+        scale: Scale,
+    ) -> Self {
+        let mut counts = quantile::counts(decision.facts.children, scale.parents);
+        shuffle(&mut counts, &mut Rng::new(scale.seed));
+        let mut ways = ways.to_vec();
+        let different = relationship.is_shared().then(|| different(model, relationship, &counts));
+        if let Some(different) = different {
+            let links: u64 = counts.iter().sum();
+            let parents = links as f64 / different as f64;
+            ways = ways.into_iter().map(|way| way.shared_by(parents)).collect();
+        }
+        Self {
+            relationship,
+            verdict: decision.verdict,
+            ways,
+            counts,
+            different,
+            notes: not_simulated(&decision.patterns, relationship.is_shared()),
+        }
+    }
+
+    /// Whether an alternative would be larger than a simulation may be.
+    fn is_too_large(&self) -> bool {
+        let is_large = |(_, documents, bytes): &(&str, u64, u64)| {
+            *documents > MAX_DOCUMENTS || *bytes > MAX_BYTES
+        };
+        self.sizes().iter().any(is_large)
+    }
+}
+
 impl PlannedSimulation<'_> {
     /// The name of the relationship.
     pub fn name(&self) -> &str {
@@ -210,18 +255,38 @@ impl<'m> SimulationPlan<'m> {
                 continue;
             }
             let Some(decision) = decision else { continue };
-            let mut counts = quantile::counts(decision.facts.children, scale.parents);
-            shuffle(&mut counts, &mut Rng::new(scale.seed));
-            let mut ways = predictors(model, design, naming, relationship);
-            let different =
-                relationship.is_shared().then(|| different(model, relationship, &counts));
-            if let Some(different) = different {
-                let links: u64 = counts.iter().sum();
-                let parents = links as f64 / different as f64;
-                ways = ways.into_iter().map(|way| way.shared_by(parents)).collect();
+            let ways = predictors(model, design, naming, relationship);
+            let mut parents = scale.parents;
+            let mut planned = PlannedSimulation::new(model, relationship, decision, &ways, scale);
+            // Each relationship is as large as it can be, so one large list does not stop the others.
+            while planned.is_too_large() && parents > FEWEST_PARENTS {
+                parents = (parents / 2).max(FEWEST_PARENTS);
+                let scale = Scale { parents, ..scale };
+                planned = PlannedSimulation::new(model, relationship, decision, &ways, scale);
             }
-            let verdict = decision.verdict;
-            let mut notes = not_simulated(&decision.patterns, relationship.is_shared());
+            if planned.is_too_large() {
+                plan.skipped.push((
+                    name.clone(),
+                    format!(
+                        "even {} would need more than {} or {} documents",
+                        docward_model::text::plural(parents, "parent"),
+                        docward_model::text::bytes(MAX_BYTES),
+                        docward_model::text::count(MAX_DOCUMENTS)
+                    ),
+                ));
+                continue;
+            }
+            let PlannedSimulation { ways, notes, .. } = &mut planned;
+            if parents < scale.parents {
+                notes.push(format!(
+                    "the simulation has {} instead of {}, because more would exceed {} or {} \
+                     documents",
+                    docward_model::text::plural(parents, "parent"),
+                    docward_model::text::count(scale.parents),
+                    docward_model::text::bytes(MAX_BYTES),
+                    docward_model::text::count(MAX_DOCUMENTS)
+                ));
+            }
             if let Some(home) = design.home_elsewhere(name) {
                 notes.push(format!(
                     "the design stores `{}` in the documents of `{}` (`{}`), but the simulation \
@@ -231,14 +296,7 @@ impl<'m> SimulationPlan<'m> {
                 ));
                 ways.iter_mut().for_each(|way| way.chosen = false);
             }
-            plan.relationships.push(PlannedSimulation {
-                relationship,
-                verdict,
-                ways,
-                counts,
-                different,
-                notes,
-            });
+            plan.relationships.push(planned);
         }
         plan
     }

@@ -12,6 +12,7 @@ mod connect_plan;
 mod connect_sdk;
 mod data_sets;
 mod design;
+mod design_advice;
 mod design_simulate;
 mod evidence;
 mod first_screen;

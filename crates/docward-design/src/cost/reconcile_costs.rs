@@ -105,7 +105,7 @@ pub(crate) fn reconcile_storage<'t>(
             | Purpose::TimeSeries { .. }
             | Purpose::Bucket(_)
             | Purpose::Archive => homes.contains(&collection.entity.as_str()),
-            Purpose::Versions => false,
+            Purpose::Versions | Purpose::UniqueValues(_) => false,
         };
         let stored =
             collections.iter().zip(capacity).filter(|(collection, _)| is_of_it(collection));

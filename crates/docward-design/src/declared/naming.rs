@@ -63,7 +63,12 @@ impl Naming {
             let parts: Vec<&str> = declared.iter().map(String::as_str).collect();
             return self.field(&parts);
         }
-        self.field(&[&self.singular(&relationship.parent)])
+        let name = self.field(&[&self.singular(&relationship.parent)]);
+        // The field with the id may already have the name of the parent, as is usual with Mongoose.
+        match relationship.field.as_deref() == Some(name.as_str()) {
+            true => self.field(&[&self.singular(&relationship.parent), "copy"]),
+            false => name,
+        }
     }
 
     /// Returns the field of a parent that stores the id of its only child: as declared, or for

@@ -69,6 +69,9 @@ fn what(collection: &CollectionPlan) -> String {
         Purpose::Overflow(name) => format!("the pages of `{name}`"),
         Purpose::Versions => format!("the versions of `{}`", collection.entity),
         Purpose::Archive => format!("the archive of `{}`", collection.entity),
+        Purpose::UniqueValues(field) => {
+            format!("the values of `{field}` of `{}`", collection.entity)
+        }
         _ => format!("`{}`", collection.entity),
     }
 }

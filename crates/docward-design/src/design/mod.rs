@@ -9,6 +9,7 @@ mod previews;
 mod remarks;
 mod resolve;
 mod reviews;
+mod sizes;
 mod summary_feasibility;
 #[cfg(test)]
 mod tests;
@@ -50,11 +51,13 @@ pub fn design_stored(
     state.resolve(Stage::Reviewed);
     let around = state.around();
     let deep = remarks::on_depth(constraints::depths(&state), state.embedded());
-    let Draft { mut decisions, advice, collections, capacity, checks } = state.into_draft();
+    let Draft { mut decisions, mut advice, collections, capacity, checks } = state.into_draft();
     for decision in &mut decisions {
         decision.remarks.extend(deep.get(&decision.relationship).into_iter().flatten().cloned());
     }
     remarks::on_relationships(model, &mut decisions);
+    sizes::of_references(model, &collections, &mut decisions);
+    sizes::of_entities(model, &collections, &mut advice);
     let elsewhere = living_elsewhere(&decisions);
     for decision in &mut decisions {
         say_size_of_table(decision);

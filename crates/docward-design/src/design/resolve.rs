@@ -465,7 +465,10 @@ impl<'m> State<'m> {
             needs_transaction: false,
         };
         self.restrict_patterns(&mut decision);
-        let hybrid = decision.patterns.iter().any(|p| matches!(p, Pattern::Subset { .. }));
+        // Copies beside an id are a hybrid as well as a preview of the newest children (DM-07.7).
+        let is_redundant =
+            |p: &Pattern| matches!(p, Pattern::Subset { .. } | Pattern::ExtendedReference { .. });
+        let hybrid = decision.patterns.iter().any(is_redundant);
         decision.verdict = match (decision.choice, hybrid) {
             (None, _) => Verdict::Undecided,
             (Some(Choice::Embed), _) => Verdict::Embed,

@@ -43,7 +43,7 @@ pub(crate) struct Maker<'m> {
 impl Maker<'_> {
     pub(crate) fn document(&self, collection: &CollectionPlan) -> Document {
         let entity = match collection.purpose {
-            Purpose::Junction(_) | Purpose::Overflow(_) => None,
+            Purpose::Junction(_) | Purpose::Overflow(_) | Purpose::UniqueValues(_) => None,
             _ => self.model.entity(&collection.entity),
         };
         let mut made = self.object(&collection.fields, entity, &collection.entity, 0);

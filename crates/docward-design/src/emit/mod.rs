@@ -165,11 +165,6 @@ const EXPIRING: &str = include_str!("scripts/expiring.js");
 
 /// Returns the keys and options of an index for `createIndex`.
 pub fn index_of(index: &IndexPlan) -> (Document, Document) {
-    let keys = index
-        .keys
-        .iter()
-        .map(|(name, falls)| (name.clone(), Bson::Int32(if *falls { -1 } else { 1 })))
-        .collect();
     let mut options = Document::new();
     if index.unique {
         options.insert("unique", true);
@@ -180,7 +175,7 @@ pub fn index_of(index: &IndexPlan) -> (Document, Document) {
     if let Some(seconds) = index.expire_after {
         options.insert("expireAfterSeconds", number(seconds));
     }
-    (keys, options)
+    (index.key_document(), options)
 }
 
 /// Returns why the server would refuse an index.

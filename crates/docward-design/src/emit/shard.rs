@@ -8,7 +8,7 @@ use crate::emit::js;
 use crate::layout::collection::CollectionPlan;
 use crate::layout::plan::Design;
 use crate::layout::shard::stays_small;
-use crate::layout::shard_key::ShardPlan;
+use crate::layout::shard_key::{ShardPlan, is_warning};
 
 use super::{database, heading};
 
@@ -80,10 +80,17 @@ fn one(collection: &CollectionPlan, plan: &ShardPlan) -> String {
     for (clause, holds, why) in &plan.key.checks {
         let mark = match holds {
             Some(true) => "holds",
+            Some(false) if is_warning(clause) => "warning",
             Some(false) => "FAILS",
             None => "open",
         };
         text.push_str(&space(heading(&format!("{clause} {mark}: {why}"))));
+    }
+    for lookup in &plan.lookups {
+        text.push_str(&space(heading(&format!(
+            "`{}` keeps the values of `{}` unique, because this key prevents a unique index.",
+            lookup.collection, lookup.field
+        ))));
     }
     let keys: Document = plan
         .key
@@ -97,9 +104,7 @@ fn one(collection: &CollectionPlan, plan: &ShardPlan) -> String {
     let call = format!("sh.shardCollection({namespace}, {});", js::object(&keys, 2));
     if !plan.key.is_possible() {
         text.push_str(&space(heading(
-            "Left out, because the two conflict. Either store the unique values as `_id`s of a \
-             separate small collection and drop the unique index, or shard by a prefix of the \
-             unique index.",
+            "Left out, because the two conflict: drop the unique index, or shard by a prefix of it.",
         )));
         text.push_str(&space(call.lines().map(|line| format!("// {line}\n")).collect()));
         return text;

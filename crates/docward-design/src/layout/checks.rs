@@ -13,6 +13,7 @@ use crate::declared::read_direction;
 use crate::layout::capacity::{self, Capacity};
 use crate::layout::collection::{CollectionPlan, Purpose};
 use crate::layout::fields::Layout;
+use crate::layout::shard_key::is_warning;
 
 /// The maximum size of a document in bytes at the 99th percentile that is well under 16 MB (CK-14).
 const SAFE: u64 = 1_677_721;
@@ -37,6 +38,7 @@ pub(crate) fn all(
         indexes(layout, collections),
         shard_keys(layout, collections),
         sizes(collections, capacity),
+        depth(collections),
     ]
 }
 
@@ -415,10 +417,14 @@ fn shard_keys(layout: &Layout<'_>, collections: &[CollectionPlan]) -> DesignChec
         let mut open = layout.decisions.iter().filter(|decision| decision.choice.is_none());
         open.any(|decision| [&decision.parent, &decision.child].contains(&&c.entity))
     };
-    let (undecided, unsound): (Vec<&CollectionPlan>, Vec<&CollectionPlan>) = collections
-        .iter()
+    // Another decision may change which reads reach a collection, and with them its key.
+    let is_good = |c: &&CollectionPlan| c.shard.as_ref().is_none_or(|shard| shard.key.is_good());
+    let (undecided, unsound): (Vec<&CollectionPlan>, Vec<&CollectionPlan>) =
+        collections.iter().filter(|c| !is_good(c)).partition(|c| is_undecided(c));
+    let unsound: Vec<&CollectionPlan> = unsound
+        .into_iter()
         .filter(|c| c.shard.as_ref().is_some_and(|shard| !shard.key.is_sound()))
-        .partition(|c| is_undecided(c));
+        .collect();
     let names =
         |of: &[&CollectionPlan]| -> Vec<String> { of.iter().map(|c| c.name.clone()).collect() };
     let (undecided, unsound) = (names(&undecided), names(&unsound));
@@ -430,19 +436,31 @@ fn shard_keys(layout: &Layout<'_>, collections: &[CollectionPlan]) -> DesignChec
         let key = c.shard.as_ref().map(|shard| &shard.key);
         key.is_some_and(|key| key.checks.iter().any(|(_, holds, _)| holds.is_none()))
     };
-    let open: Vec<&str> = collections.iter().filter(is_open).map(|c| c.name.as_str()).collect();
+    let open: Vec<&CollectionPlan> = collections.iter().filter(is_open).collect();
+    let warnings = broadcasts(collections);
     if unsound.is_empty() && !open.is_empty() {
-        let because = format!("values for the keys are missing: {}", text::list(&open, 5));
-        return check(CheckId::ShardKeys, None, because);
+        let missing = open.iter().filter_map(|c| {
+            let mut rows = c.shard.as_ref()?.key.checks.iter();
+            let (row, _, why) = rows.find(|(_, holds, _)| holds.is_none())?;
+            Some(format!("`{}` ({row}: {why})", c.name))
+        });
+        let missing: Vec<String> = missing.take(3).collect();
+        let more = open.len() - missing.len();
+        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+        let because = format!("values for the keys are missing: {}{more}", missing.join(", "));
+        return check(CheckId::ShardKeys, None, because + &warnings);
     }
     if unsound.is_empty() {
-        let because = "every key has many values, does not increase monotonically, and is used by \
-         reads";
-        return check(CheckId::ShardKeys, Some(true), because);
+        let because = "every key has many values and does not increase monotonically".to_owned();
+        let because =
+            if warnings.is_empty() { because + ", and is used by reads" } else { because };
+        return check(CheckId::ShardKeys, Some(true), because + &warnings);
     }
     let failing = |name: &String| {
         let plan = collections.iter().find(|c| c.name == *name)?.shard.as_ref()?;
-        let (row, _, why) = plan.key.checks.iter().find(|(_, holds, _)| *holds == Some(false))?;
+        let mut rows = plan.key.checks.iter();
+        let (row, _, why) =
+            rows.find(|(row, holds, _)| *holds == Some(false) && !is_warning(row))?;
         Some(format!("`{name}` ({row}: {why})"))
     };
     let shown: Vec<String> = unsound.iter().filter_map(failing).take(3).collect();
@@ -455,6 +473,27 @@ fn shard_keys(layout: &Layout<'_>, collections: &[CollectionPlan]) -> DesignChec
         shown.join(", ")
     );
     fails(CheckId::ShardKeys, &unsound, because)
+}
+
+/// Returns a warning about keys that too few reads contain (SK-4), or an empty text.
+fn broadcasts(collections: &[CollectionPlan]) -> String {
+    let warned = collections.iter().filter_map(|collection| {
+        let key = &collection.shard.as_ref()?.key;
+        let is_low = |(row, holds, _): &&(&str, Option<bool>, String)| {
+            is_warning(row) && *holds == Some(false)
+        };
+        let (row, _, why) = key.checks.iter().find(is_low)?;
+        Some(format!("`{}` ({row}: {why})", collection.name))
+    });
+    let warned: Vec<String> = warned.collect();
+    match warned.len() {
+        0 => String::new(),
+        all => {
+            let shown = warned[..all.min(3)].join(", ");
+            let more = if all > 3 { format!(" and {} more", all - 3) } else { String::new() };
+            format!("; warning for {shown}{more}")
+        }
+    }
 }
 
 fn sizes(collections: &[CollectionPlan], capacity: &[Capacity]) -> DesignCheck {
@@ -482,6 +521,44 @@ fn sizes(collections: &[CollectionPlan], capacity: &[Capacity]) -> DesignCheck {
     }
 }
 
+/// Documents with up to this many levels are easy to work with (DM-06.1).
+const SHALLOW: usize = 3;
+
+/// The maximum number of levels (DM-06.1).
+const DEEPEST: usize = 5;
+
+/// Judges the nesting depth of documents (CK-3).
+fn depth(collections: &[CollectionPlan]) -> DesignCheck {
+    let deep = |c: &CollectionPlan| deepest(&c.fields).map(|(n, path)| (n, c.name.as_str(), path));
+    let most = collections.iter().rev().filter_map(deep).max_by_key(|(levels, ..)| *levels);
+    let Some((levels, name, path)) = most else {
+        return check(CheckId::Depth, Some(true), "no document has nested objects");
+    };
+    let because = format!("the deepest, `{name}`, has {levels} levels of objects");
+    match levels {
+        ..=SHALLOW => check(CheckId::Depth, Some(true), because),
+        ..=DEEPEST => {
+            let because = format!("{because} at `{path}`; up to {SHALLOW} are easy to work with");
+            check(CheckId::Depth, Some(true), because)
+        }
+        _ => {
+            let because = format!("{because} at `{path}` (limit {DEEPEST}): flatten it");
+            fails(CheckId::Depth, &[name], because)
+        }
+    }
+}
+
+/// Returns the number of levels of nested objects and the path of the deepest one. An array and its
+/// objects count as one level.
+fn deepest(fields: &[Planned]) -> Option<(usize, String)> {
+    let nested = fields.iter().filter(|f| matches!(f.kind, BsonType::Object | BsonType::Array));
+    let found = nested.map(|field| match deepest(&field.fields) {
+        Some((levels, path)) => (levels + 1, format!("{}.{path}", field.name)),
+        None => (1, field.name.clone()),
+    });
+    found.reduce(|a, b| if b.0 > a.0 { b } else { a })
+}
+
 /// Returns a binary field that is too large even for a separate document.
 fn blob(fields: &[Planned]) -> Option<&Planned> {
     fields.iter().find_map(|field| match field.kind {
@@ -507,6 +584,12 @@ pub enum CheckId {
     ShardKeys,
     /// CK-14: documents are well under 16 MB.
     Sizes,
+    /// CK-3: documents are not nested too deeply.
+    Depth,
+    /// CK-1: names follow one convention.
+    Names,
+    /// CK-5: types suit the values.
+    Types,
 }
 
 impl CheckId {
@@ -520,6 +603,9 @@ impl CheckId {
             Self::Indexes => "CK-12",
             Self::ShardKeys => "CK-13",
             Self::Sizes => "CK-14",
+            Self::Depth => "CK-3",
+            Self::Names => "CK-1",
+            Self::Types => "CK-5",
         }
     }
 }

@@ -34,6 +34,8 @@ pub struct CollectionPlan {
     pub indexes: Vec<IndexPlan>,
     /// The shard key, if there are several shards.
     pub shard: Option<ShardPlan>,
+    /// Why the collection is not sharded although there are several shards.
+    pub unsharded: Option<String>,
     /// The maximum number of documents for each parent.
     pub kept_each: Option<KeptEach>,
 }
@@ -62,6 +64,8 @@ pub enum Purpose {
     Versions,
     /// Archived documents, which are rarely read.
     Archive,
+    /// The unique values of a field, with the id of the document that has each.
+    UniqueValues(String),
 }
 
 impl Purpose {
@@ -75,6 +79,7 @@ impl Purpose {
             Self::Overflow(_) => "overflow",
             Self::Versions => "versions",
             Self::Archive => "archive",
+            Self::UniqueValues(_) => "unique-values",
         }
     }
 

@@ -28,11 +28,15 @@ pub(crate) fn all(layout: &Layout<'_>) -> Vec<CollectionPlan> {
             }
         }
     }
+    let mut lookups = Vec::new();
     for collection in &mut found {
         index::plan(layout, collection);
         collection.services = services(layout, collection);
         collection.shard = shard::plan(layout, collection);
+        collection.unsharded = shard::unsharded(layout, collection);
+        lookups.extend(shard::lookup::replace(layout, collection));
     }
+    found.extend(lookups);
     found
 }
 
@@ -95,6 +99,7 @@ fn of_entity(layout: &Layout<'_>, entity: &Entity) -> CollectionPlan {
         services: Vec::new(),
         indexes: Vec::new(),
         shard: None,
+        unsharded: None,
         kept_each: kept_each(layout, entity),
     };
     for pattern in patterns {
@@ -208,6 +213,7 @@ fn junction(
         services: Vec::new(),
         indexes: Vec::new(),
         shard: None,
+        unsharded: None,
         kept_each: None,
     }
 }
@@ -254,6 +260,7 @@ fn overflow(
         services: Vec::new(),
         indexes: Vec::new(),
         shard: None,
+        unsharded: None,
         kept_each: None,
     })
 }

@@ -5,6 +5,7 @@ mod constraints;
 mod foreign_keys;
 pub(crate) mod paths;
 pub(crate) mod sorted;
+mod special;
 use docward_model::{BsonType, DesignRead, EntityField, Matching};
 
 use crate::decide::decision::Decision;
@@ -63,6 +64,8 @@ pub(crate) fn plan(layout: &Layout<'_>, collection: &mut CollectionPlan) {
             keys.push(("version".to_owned(), true));
             found.push(IndexPlan { unique: true, ..IndexPlan::on(keys, "versions, newest first") });
         }
+        // The value is the `_id`.
+        Purpose::UniqueValues(_) => {}
         Purpose::Archive => {
             // Rebuilding a parent's previews and figures also reads children in the archive.
             let is_kept = |pattern: &Pattern| {
@@ -73,7 +76,7 @@ pub(crate) fn plan(layout: &Layout<'_>, collection: &mut CollectionPlan) {
         }
     }
     constraints::expiry(layout, collection, &mut found);
-    collection.indexes = merged(found);
+    collection.indexes = special::one_text_index(merged(found));
     // From 6.3 on, a time series has an index on its meta field and time by default.
     if let Purpose::TimeSeries { time, meta, .. } = &collection.purpose
         && layout.model.deployment.server >= (6, 3)
@@ -133,6 +136,9 @@ fn for_read(
     {
         return None;
     }
+    if let Some(index) = special::for_read(layout, collection, read, path) {
+        return Some(index);
+    }
     let is_here = |name: &str| {
         at_path(&collection.fields, &place(name)).is_some() || is_listed(layout, collection, name)
     };
@@ -167,6 +173,8 @@ fn for_read(
             Matching::Equal | Matching::OneOf(_) => equal.push(key),
             Matching::NarrowRange if sorted => narrow.push(key),
             Matching::NarrowRange | Matching::Range => range.push(key),
+            // These have an index of their own.
+            Matching::Near | Matching::Text | Matching::AnyField => {}
         }
     }
     // An index cannot sort the elements of a list, because it sorts documents.
@@ -305,7 +313,9 @@ fn merged(found: Vec<IndexPlan>) -> Vec<IndexPlan> {
     let found = without_known(found);
     let mut kept: Vec<IndexPlan> = Vec::new();
     let whole = |index: &IndexPlan| index.only.is_none();
-    let plain = |index: &IndexPlan| whole(index) && !index.unique && index.expire_after.is_none();
+    let plain = |index: &IndexPlan| {
+        whole(index) && !index.unique && index.expire_after.is_none() && index.kinds.is_empty()
+    };
     for index in found {
         // A query for a value can use an index of the documents that have a value.
         let covers = |a: &IndexPlan, b: &IndexPlan| {
@@ -313,9 +323,11 @@ fn merged(found: Vec<IndexPlan>) -> Vec<IndexPlan> {
                 || (b.only.is_none() || matches!(b.only, Some(Partial::Is(..))) && !b.unique)
                     && matches!(&a.only, Some(Partial::Present(path)) if a.unique && *path == a.keys[0].0)
         };
-        let same = kept
-            .iter_mut()
-            .find(|have| have.keys == index.keys && (covers(have, &index) || covers(&index, have)));
+        let same = kept.iter_mut().find(|have| {
+            have.keys == index.keys
+                && have.kinds == index.kinds
+                && (covers(have, &index) || covers(&index, have))
+        });
         if let Some(same) = same {
             // An index that is unique among all documents with a value also serves those of one
             // kind.

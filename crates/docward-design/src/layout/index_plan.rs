@@ -1,6 +1,6 @@
 //! The plan of an index.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use bson::{Bson, Document, doc};
 
@@ -11,6 +11,8 @@ pub struct IndexPlan {
     pub keys: Vec<(String, bool)>,
     /// The number of leading keys that are compared with one value each. Their order is arbitrary.
     pub compared: usize,
+    /// The keys of another kind than ascending or descending: `2dsphere`, `text`.
+    pub kinds: BTreeMap<String, &'static str>,
     /// Whether keys must be unique.
     pub unique: bool,
     /// The documents in the index. `None` means all.
@@ -64,12 +66,22 @@ impl IndexPlan {
         Self {
             keys,
             compared: 1,
+            kinds: BTreeMap::new(),
             unique: false,
             only: None,
             expire_after: None,
             serves: vec![serves.into()],
             notes: Vec::new(),
         }
+    }
+
+    /// Returns the keys as the server takes them: `{ region: 1, place: "2dsphere" }`.
+    pub fn key_document(&self) -> Document {
+        let value = |(name, falls): &(String, bool)| {
+            let kind = self.kinds.get(name).map(|kind| Bson::from(*kind));
+            (name.clone(), kind.unwrap_or(Bson::Int32(if *falls { -1 } else { 1 })))
+        };
+        self.keys.iter().map(value).collect()
     }
 
     /// Whether this index can replace another, because it begins with the same keys. Keys that are

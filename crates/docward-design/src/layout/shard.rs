@@ -1,22 +1,30 @@
 //! Chooses shard keys from declarations (ALG-9, SK-1 to SK-13). `docward shardkey` measures keys of
 //! existing data; this module works before data exists.
 
+pub(crate) mod lookup;
+mod reads;
+mod values;
+
 use std::collections::{BTreeMap, BTreeSet};
 
-use docward_model::{BsonType, DesignRead, Matching, text};
+use docward_model::{BsonType, DesignRead, text};
 
-use crate::decide::pattern::Pattern;
-use crate::decide::vote::Choice;
-use crate::declared::field_plan::{Origin, Planned, Rank, at_path, document_bytes};
+use crate::declared::field_plan::{Origin, Planned, Rank, document_bytes};
 use crate::layout::capacity;
 use crate::layout::collection::{CollectionPlan, Purpose};
 use crate::layout::fields::Layout;
-use crate::layout::index::paths::place_of;
-use crate::layout::index_plan::{IndexPlan, Partial};
+use crate::layout::index_plan::IndexPlan;
 use crate::layout::shard_key::{KeyCandidate, ShardPlan};
+use crate::model_file::quantity::lasting;
+
+use reads::{Found, fetched};
+use values::Lack;
 
 /// The field that distinguishes versions of a document.
 const VERSION: &str = "version";
+
+/// The number of other candidates that are shown.
+const SHOWN: usize = 8;
 
 /// The share of reads that must contain the key (SK-4).
 const TARGETED: f64 = 0.8;
@@ -36,6 +44,15 @@ const ENDS: u32 = 8;
 /// The share of range reads from which a hashed key is too expensive (SK-9).
 const RANGES: f64 = 0.2;
 
+/// The number of chunks per shard that documents with one value must fill, if new documents have
+/// only the newest value.
+const CHUNKS_PER_SHARD: f64 = 2.0;
+
+/// New documents may have the same value of an increasing field for this number of seconds.
+const NEWEST_SECONDS: f64 = 60.0;
+
+const DAY: f64 = 86_400.0;
+
 pub(crate) fn plan(layout: &Layout<'_>, collection: &CollectionPlan) -> Option<ShardPlan> {
     let deployment = &layout.model.deployment;
     if deployment.shards < 2 {
@@ -43,7 +60,7 @@ pub(crate) fn plan(layout: &Layout<'_>, collection: &CollectionPlan) -> Option<S
     }
     // Archives are read by the id of a document, versions by the id of their document.
     let kept_by = match collection.purpose {
-        Purpose::Archive => Some("_id".to_owned()),
+        Purpose::Archive | Purpose::UniqueValues(_) => Some("_id".to_owned()),
         Purpose::Versions => Some(layout.naming.id_of(&collection.entity)),
         _ => None,
     };
@@ -70,7 +87,7 @@ pub(crate) fn plan(layout: &Layout<'_>, collection: &CollectionPlan) -> Option<S
         Some(_) => BTreeMap::new(),
         None => crate::layout::index::paths::entities_in(layout, collection),
     };
-    let judge = Judge {
+    let mut judge = Judge {
         layout,
         collection,
         reads: layout
@@ -82,6 +99,7 @@ pub(crate) fn plan(layout: &Layout<'_>, collection: &CollectionPlan) -> Option<S
         fetched: fetched(layout, collection),
         least: (100 * u64::from(deployment.shards)).max(1000) as f64,
         ends: f64::from(ENDS.saturating_mul(deployment.shards)),
+        looked_up: Vec::new(),
     };
     let mut candidates: Vec<Vec<(String, bool)>> = vec![vec![("_id".to_owned(), true)]];
     let named: Vec<String> = judge.named(zone.as_ref().map(|(field, _)| field.as_str()));
@@ -111,15 +129,28 @@ pub(crate) fn plan(layout: &Layout<'_>, collection: &CollectionPlan) -> Option<S
             _ => vec![(id.clone(), true)],
         }];
     }
-    if let Purpose::TimeSeries { meta, .. } = &collection.purpose {
-        // The key of a time series begins with its meta field.
-        candidates = vec![vec![(meta.clone(), false)]];
-    }
-    if let Some(meta) = meta.filter(|meta| !meta.fields.is_empty()) {
-        let parts = meta.fields.iter().map(|part| (format!("{}.{}", meta.name, part.name), false));
-        let parts: Vec<(String, bool)> = parts.collect();
-        // If the zone field is a part of the meta field, it comes first.
-        candidates = if zone.is_some() { vec![parts] } else { vec![candidates.remove(0), parts] };
+    if let Purpose::TimeSeries { time, meta, .. } = &collection.purpose {
+        // The key of a time series begins with its meta field or parts of it. Its time field can
+        // only be last and ascending.
+        let splits = judge.series_exceeds_chunk();
+        let one = |name: &str| {
+            let (name, time) = (name.to_owned(), time.clone());
+            let mut keys = vec![vec![(name.clone(), false)], vec![(name.clone(), true)]];
+            if splits {
+                keys.push(vec![(name, false), (time, false)]);
+            }
+            keys
+        };
+        candidates = one(meta);
+        let parts = collection.fields.iter().find(|field| field.name == *meta);
+        let parts = parts.map_or(&[][..], |meta| &meta.fields).iter();
+        let parts: Vec<String> = parts.map(|part| format!("{meta}.{}", part.name)).collect();
+        if !parts.is_empty() {
+            // If the zone field is a part of the meta field, it comes first.
+            candidates.retain(|_| zone.is_none());
+            candidates.extend(parts.iter().flat_map(|part| one(part)));
+            candidates.push(parts.into_iter().map(|part| (part, false)).collect());
+        }
     }
     if let Some((field, _)) = &zone {
         // Before 4.4, a hashed key has a single field.
@@ -142,43 +173,59 @@ pub(crate) fn plan(layout: &Layout<'_>, collection: &CollectionPlan) -> Option<S
     // - open checks
     // - a second field that reads use (SK-10)
     // - a second field if it is needed to split a chunk
-    let mut ranked: Vec<_> = candidates
-        .into_iter()
-        .map(|fields| {
-            let key = judge.key(fields, zoned);
-            let open = key.checks.iter().filter(|(_, holds, _)| holds.is_none()).count();
-            // Within a zone, the next field distributes documents over the shards.
-            let names: Vec<&str> = key.fields.iter().map(|(name, _)| name.as_str()).collect();
-            let behind = names.get(usize::from(zoned && names.len() > 1)).copied().unwrap_or("_id");
-            let targeted = judge.targeting(behind).map_or(1.0, |(named, _)| named);
-            let few = if zoned { 1.0 } else { judge.reaches_few(&key.fields, key.targeted) };
-            ((open, targeted, few), judge.used(&key, zoned), judge.fits(&key, zoned), key)
-        })
-        .collect();
-    ranked.sort_by(
-        |((open_a, named_a, few_a), used_a, fits_a, a),
-         ((open_b, named_b, few_b), used_b, fits_b, b)| {
-            b.is_sound()
-                .cmp(&a.is_sound())
-                .then(b.targeted.total_cmp(&a.targeted))
-                .then(few_b.total_cmp(few_a))
-                .then(named_b.total_cmp(named_a))
-                .then(open_a.cmp(open_b))
-                .then(used_b.total_cmp(used_a))
-                .then(fits_b.cmp(fits_a))
-                .then(a.fields.cmp(&b.fields))
-        },
-    );
-    let mut judged: Vec<KeyCandidate> = ranked.into_iter().map(|(.., key)| key).collect();
-    judged.dedup_by(|a, b| a.fields == b.fields);
-    // If no key is sound, prefer one that the server accepts. Of these, prefer one whose reads ask
-    // every shard to one whose inserts go to a single shard.
-    let rank = |key: &KeyCandidate| (key.is_sound(), key.is_possible(), key.spreads());
-    let best = (0..judged.len()).rev().max_by_key(|i| rank(&judged[*i])).unwrap_or(0);
-    let key = judged.remove(best);
-    judged.truncate(4);
+    let ranked = |judge: &Judge<'_, '_>| {
+        let mut ranked: Vec<_> = candidates
+            .clone()
+            .into_iter()
+            .map(|fields| {
+                let key = judge.key(fields, zoned);
+                let open = key.checks.iter().filter(|(_, holds, _)| holds.is_none()).count();
+                // Within a zone, the next field distributes documents over the shards.
+                let names: Vec<&str> = key.fields.iter().map(|(name, _)| name.as_str()).collect();
+                let behind =
+                    names.get(usize::from(zoned && names.len() > 1)).copied().unwrap_or("_id");
+                let targeted = judge.direct(behind);
+                let few = if zoned { 1.0 } else { judge.reaches_few(&key.fields, key.targeted) };
+                ((open, targeted, few), judge.used(&key, zoned), judge.fits(&key, zoned), key)
+            })
+            .collect();
+        ranked.sort_by(
+            |((open_a, named_a, few_a), used_a, fits_a, a),
+             ((open_b, named_b, few_b), used_b, fits_b, b)| {
+                b.is_sound()
+                    .cmp(&a.is_sound())
+                    .then(b.targeted.total_cmp(&a.targeted))
+                    .then(few_b.total_cmp(few_a))
+                    .then(named_b.total_cmp(named_a))
+                    .then(open_a.cmp(open_b))
+                    .then(used_b.total_cmp(used_a))
+                    .then(fits_b.cmp(fits_a))
+                    .then(a.fields.cmp(&b.fields))
+            },
+        );
+        let mut judged: Vec<KeyCandidate> = ranked.into_iter().map(|(.., key)| key).collect();
+        judged.dedup_by(|a, b| a.fields == b.fields);
+        // If no key is sound, prefer one that the server accepts. Of these, prefer one whose reads ask
+        // every shard to one whose inserts go to a single shard.
+        let rank = |key: &KeyCandidate| (key.is_sound(), key.is_possible(), key.spreads());
+        let best = (0..judged.len()).rev().max_by_key(|i| rank(&judged[*i])).unwrap_or(0);
+        let key = judged.remove(best);
+        judged.truncate(SHOWN);
+        (key, judged)
+    };
+    let (mut key, mut others) = ranked(&judge);
+    let mut lookups = Vec::new();
+    // If unique values stand in the way of a good key, a collection of their own keeps them unique.
+    if !zoned && collection.purpose == Purpose::Entity && !key.is_good() {
+        judge.looked_up = lookup::candidates(collection);
+        let (other, behind) = ranked(&judge);
+        if other.is_sound() && (!key.is_sound() || other.is_good()) {
+            lookups = lookup::of(layout, collection, &judge.refused(&other.fields, false));
+            (key, others) = (other, behind);
+        }
+    }
     let zones = zone.map(|(_, values)| values.clone()).unwrap_or_default();
-    Some(ShardPlan { key, others: judged, zones, change: change(deployment.server) })
+    Some(ShardPlan { key, others, lookups, zones, change: change(deployment.server) })
 }
 
 /// Whether all documents fit into one chunk in the coming years. Sharding such a collection has no
@@ -186,6 +233,16 @@ pub(crate) fn plan(layout: &Layout<'_>, collection: &CollectionPlan) -> Option<S
 pub(crate) fn stays_small(collection: &CollectionPlan) -> bool {
     let each = document_bytes(&collection.fields, Rank::Mean) as f64;
     capacity::in_the_end(collection).is_some_and(|documents| documents * each <= CHUNK)
+}
+
+/// Returns why a collection is not sharded although there are several shards.
+pub(crate) fn unsharded(layout: &Layout<'_>, collection: &CollectionPlan) -> Option<String> {
+    if layout.model.deployment.shards < 2 || collection.shard.is_some() {
+        return None;
+    }
+    let each = document_bytes(&collection.fields, Rank::Mean) as f64;
+    let bytes = capacity::in_the_end(collection)? * each;
+    Some(format!("{} in five years fit into one chunk", text::bytes(bytes.round() as u64)))
 }
 
 /// Describes how a key can be changed later (SK-12).
@@ -214,170 +271,17 @@ struct Judge<'l, 'm> {
     reads: Vec<(&'m DesignRead, String)>,
     /// The reads that begin elsewhere and fetch from this collection: the rate, and how they find
     /// documents.
-    fetched: Vec<(f64, Found)>,
+    fetched: Vec<(&'m DesignRead, Found)>,
     /// The minimum number of distinct values of a key (SK-1).
     least: f64,
     /// The minimum number of values of a first field whose ranges grow at their ends. With fewer
     /// values, some shards get no inserts (SK-3).
     ends: f64,
-}
-
-/// How a document may lack a field.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Lack {
-    Missing,
-    Null,
-}
-
-impl Lack {
-    fn text(self) -> &'static str {
-        match self {
-            Self::Missing => "can be missing",
-            Self::Null => "can be null",
-        }
-    }
-}
-
-/// How a read that follows a relationship finds documents.
-enum Found {
-    /// By `_id`.
-    Id,
-    /// By the id of an entity that they store.
-    Holder(String),
-    /// By a list of ids, which cannot be part of a key.
-    Listed,
-}
-
-/// Returns the fetches of other entities' reads from a collection, unless they begin with it.
-fn fetched(layout: &Layout<'_>, collection: &CollectionPlan) -> Vec<(f64, Found)> {
-    let mut found = Vec::new();
-    let is_home = matches!(
-        collection.purpose,
-        Purpose::Entity | Purpose::TimeSeries { .. } | Purpose::Bucket(_)
-    );
-    for (r, decision) in layout.linked().filter(|_| is_home) {
-        let Some(held) = decision.patterns.first() else { continue };
-        let is_end = r.child == collection.entity || r.parent == collection.entity;
-        if decision.choice != Some(Choice::Reference) || !is_end {
-            continue;
-        }
-        for read in crate::declared::read_direction::along(layout.model, r) {
-            let mut along = read.with.iter().filter(|with| with.relationship == r.name);
-            let by_parent = crate::declared::read_direction::comes_by_parent(layout.model, read, r);
-            if r.child == collection.entity && by_parent {
-                let summed = read.sums.iter().any(|(of, _)| *of == r.name);
-                let counted = read.counts.contains(&r.name)
-                    && !matches!(held, Pattern::ChildrenInParent | Pattern::Junction);
-                let worked_out = (summed || counted) && !decision.keeps(read);
-                if worked_out
-                    || along.clone().any(|with| !decision.spares(layout.model, with, true))
-                {
-                    let by = match held {
-                        Pattern::ParentInChild | Pattern::Tree => Found::Holder(r.parent.clone()),
-                        Pattern::ChildrenInParent | Pattern::Junction => Found::Id,
-                        _ => Found::Listed,
-                    };
-                    found.push((read.per_second, by));
-                }
-            } else if r.parent == collection.entity
-                && !by_parent
-                && along.any(|with| !decision.spares(layout.model, with, false))
-            {
-                let by = match held {
-                    Pattern::ChildrenInParent => Found::Listed,
-                    _ => Found::Id,
-                };
-                found.push((read.per_second, by));
-            }
-        }
-    }
-    found
+    /// Unique fields whose values a separate collection maps to documents.
+    looked_up: Vec<String>,
 }
 
 impl Judge<'_, '_> {
-    /// Returns fields that reads compare with a value, without the zone field.
-    fn named(&self, zone: Option<&str>) -> Vec<String> {
-        let mut found = Vec::new();
-        for index in &self.collection.indexes {
-            let behind = index.keys.iter().filter(|(name, _)| zone != Some(name));
-            for (name, _) in behind.take(1) {
-                if !found.contains(name) && self.is_plain(name) {
-                    found.push(name.clone());
-                }
-            }
-        }
-        // If a read compares several fields, each of them may lead the key, regardless of their
-        // order in the read (SK-8, SK-10).
-        for (read, path) in &self.reads {
-            for name in self.given(read, path) {
-                if !found.contains(&name) && zone != Some(name.as_str()) {
-                    found.push(name);
-                }
-            }
-        }
-        found
-    }
-
-    /// Returns the fields of the collection that a read compares with a value.
-    fn given(&self, read: &DesignRead, path: &str) -> Vec<String> {
-        let equal = read
-            .filter
-            .iter()
-            .filter(|(_, how)| matches!(how, Matching::Equal | Matching::OneOf(_)));
-        let places = equal.map(|(name, _)| place_of(self.layout, self.collection, path, name));
-        places.filter(|name| name != "_id" && self.is_plain(name)).collect()
-    }
-
-    /// Returns the share of reads that reach only a few shards. The documents of a value of a
-    /// coarse field are on many shards, unless the read also contains the next field (SK-4).
-    fn reaches_few(&self, fields: &[(String, bool)], targeted: f64) -> f64 {
-        let [(first, _), rest @ ..] = fields else { return targeted };
-        if !self.is_coarse(first) {
-            return targeted;
-        }
-        let Some((next, hashed)) = rest.first() else { return targeted };
-        let behind = |(read, path): &&(&DesignRead, String)| {
-            let ranged = !hashed && read.filter.iter().any(|(name, _)| name == next);
-            let given = self.given(read, path);
-            given.contains(first) && (given.contains(next) || ranged)
-        };
-        let rate = |reads: &mut dyn Iterator<Item = &(&DesignRead, String)>| {
-            reads.map(|(read, _)| read.per_second).sum::<f64>()
-        };
-        let all = rate(&mut self.reads.iter());
-        let few = rate(&mut self.reads.iter().filter(|read| behind(read)));
-        if all > 0.0 { few / all } else { targeted }
-    }
-
-    /// Returns the fields that identify the series of a bucket, in the order of the append's
-    /// filter.
-    fn series(&self) -> Vec<&str> {
-        let fields = || self.collection.fields.iter();
-        let is_series =
-            |name: &str| fields().any(|f| f.name == name && f.origin != Origin::Pattern("bucket"));
-        let is_open = |index: &&IndexPlan| matches!(index.only, Some(Partial::Below(..)));
-        let open = self.collection.indexes.iter().filter(|index| index.unique).find(is_open);
-        let keys = open.into_iter().flat_map(|index| &index.keys);
-        keys.map(|(name, _)| name.as_str()).take_while(|name| is_series(name)).collect()
-    }
-
-    /// Returns the number of series if a key contains all fields that identify them.
-    fn series_of(&self, names: &[&str]) -> Option<f64> {
-        let declared = self.layout.model.entity(&self.collection.entity)?.series.as_ref()?;
-        // References to an entity with an undecided relationship are missing here.
-        let series = self.series();
-        let all = series.len() == declared.id.len() && !series.is_empty();
-        let named = all && series.iter().all(|part| names.contains(part));
-        declared.series.filter(|series| named && *series >= 1.0)
-    }
-
-    fn is_plain(&self, name: &str) -> bool {
-        self.collection
-            .fields
-            .iter()
-            .any(|field| field.name == name && field.kind != BsonType::Array)
-    }
-
     /// Returns fields that split documents with the same value of the first field (SK-10).
     fn finer(&self, first: &str) -> Vec<String> {
         let date = self
@@ -400,20 +304,6 @@ impl Judge<'_, '_> {
         let mut seen = BTreeSet::new();
         finer.retain(|name| seen.insert(name.clone()));
         finer
-    }
-
-    /// Returns the share of reads by the leading field that also sort or filter by the next one.
-    fn used(&self, key: &KeyCandidate, zoned: bool) -> f64 {
-        let Some((finer, _)) = key.fields.get(1 + usize::from(zoned)) else { return 0.0 };
-        let (mut all, mut using) = (0.0, 0.0);
-        for read in self.layout.model.reads.iter().filter(|r| r.from == self.collection.entity) {
-            all += read.per_second;
-            let filters = read.filter.iter().map(|(name, _)| name);
-            if filters.chain(read.sort.iter().map(|(name, _)| name)).any(|name| name == finer) {
-                using += read.per_second;
-            }
-        }
-        if all == 0.0 { 0.0 } else { using / all }
     }
 
     /// Whether the key has a second field exactly if documents with one value of the first may
@@ -468,7 +358,7 @@ impl Judge<'_, '_> {
                 // The clause accepts a prefix, but the text says how much it helps.
                 let few = self.reaches_few(&fields, named);
                 let named_it = format!("{} of the reads filter on it", text::percent(named));
-                let why = match few < named {
+                let mut why = match few < named {
                     true => format!(
                         "{named_it}, but each of the few values of `{first}` is on many shards, \
                          and only {} filter on the next field",
@@ -476,6 +366,15 @@ impl Judge<'_, '_> {
                     ),
                     false => named_it,
                 };
+                if named < TARGETED {
+                    let unaimed = self.unaimed(first);
+                    why.push_str(&format!(
+                        "; {} every shard: add {} to `where` of {}",
+                        text::form(unaimed.len() as u64, "the other asks", "the others ask"),
+                        self.given_as(first),
+                        text::list(&unaimed, 3)
+                    ));
+                }
                 ("SK-4", Some(named >= TARGETED), why)
             }
         });
@@ -498,11 +397,42 @@ impl Judge<'_, '_> {
     /// ranges (SK-7, SK-8, SK-10).
     fn hot_end(&self, fields: &[(String, bool)]) -> (&'static str, Option<bool>, String) {
         let leading = fields.first().map_or("_id", |(name, _)| name.as_str());
-        if fields.iter().any(|(_, hashed)| *hashed) {
+        let is_hashed = fields.iter().any(|(_, hashed)| *hashed);
+        if self.rises(leading) == Some(true)
+            && !self.is_own(leading)
+            && self.seconds_per_value(leading).is_some_and(|seconds| seconds > NEWEST_SECONDS)
+            && !self.splits_values(fields)
+        {
+            let why = format!(
+                "new documents have the newest value of `{leading}` for {} at a time: they go to \
+                 one chunk, hashed or not",
+                lasting(self.seconds_per_value(leading).unwrap_or_default() / DAY)
+            );
+            return ("SK-3", Some(false), why);
+        }
+        if is_hashed {
             return ("SK-3", Some(true), "hashed, so new documents are distributed".to_owned());
         }
         match self.rises(leading) {
             Some(false) => {}
+            // Each value has documents in many chunks, and the next field distributes them.
+            rises if self.splits_values(fields) => {
+                let how = if rises.is_some() { "increases" } else { "may increase" };
+                let next = fields.get(1).map_or("_id", |(name, _)| name.as_str());
+                let why = format!(
+                    "`{leading}` {how}, but each value has documents in many chunks, and \
+                     `{next}` distributes them"
+                );
+                return ("SK-3", Some(true), why);
+            }
+            Some(true) if self.target(leading).is_some() => {
+                let entity = self.target(leading).map_or("", |entity| &entity.name);
+                let why = format!(
+                    "new documents belong to the newest `{entity}`, whose ids increase: they all \
+                     go to one chunk"
+                );
+                return ("SK-3", Some(false), why);
+            }
             Some(true) => {
                 let why = format!(
                     "`{leading}` increases monotonically: all new documents go to \
@@ -515,8 +445,9 @@ impl Judge<'_, '_> {
                     "SK-3",
                     None,
                     format!(
-                        "the model does not declare whether `{leading}` \
-                 increases monotonically"
+                        "the model does not declare whether `{leading}` increases monotonically \
+                         ({})",
+                        self.rising_key(leading)
                     ),
                 );
             }
@@ -552,10 +483,13 @@ impl Judge<'_, '_> {
         ("SK-3", Some(true), format!("`{leading}` does not increase monotonically"))
     }
 
-    /// Whether a field has few values, or one value in most documents.
-    fn is_coarse(&self, name: &str) -> bool {
-        self.distinct(name).is_some_and(|values| values < self.ends)
-            || self.top_share(name).is_some_and(|share| share > TOP_FAIL)
+    /// Whether documents with one value of the first field fill several chunks on each shard, and the
+    /// second field distributes new ones over them.
+    fn splits_values(&self, fields: &[(String, bool)]) -> bool {
+        let [(leading, false), (next, hashed), ..] = fields else { return false };
+        let chunks = CHUNKS_PER_SHARD * f64::from(self.layout.model.deployment.shards);
+        let is_large = self.bytes_per_value(leading).is_some_and(|bytes| bytes >= chunks * CHUNK);
+        is_large && (*hashed || self.rises(next) == Some(false))
     }
 
     /// Returns a field of the key that a declared write changes, and the write.
@@ -574,12 +508,9 @@ impl Judge<'_, '_> {
     /// Returns why a unique index conflicts with the key. The server requires that the index begins
     /// with the whole key.
     fn not_unique(&self, fields: &[(String, bool)]) -> Option<String> {
-        let refused = self.collection.indexes.iter().filter(|index| index.unique).filter(|index| {
-            let begins = fields.iter().zip(&index.keys).all(|(part, key)| part.0 == key.0);
-            let hashed = fields.iter().any(|(_, hashed)| *hashed);
-            hashed || fields.len() > index.keys.len() || !begins
-        });
-        let named: Vec<String> = refused
+        let named: Vec<String> = self
+            .refused(fields, true)
+            .into_iter()
             .map(|index| {
                 let names: Vec<&str> = index.keys.iter().map(|(name, _)| name.as_str()).collect();
                 text::list(&names, 3)
@@ -594,6 +525,19 @@ impl Judge<'_, '_> {
                 if one { "does" } else { "do" }
             )
         })
+    }
+
+    /// Returns the unique indexes that the server refuses beside a key. `remaining` leaves out
+    /// indexes on values that a separate collection keeps unique.
+    fn refused(&self, fields: &[(String, bool)], remaining: bool) -> Vec<&IndexPlan> {
+        let indexes = self.collection.indexes.iter().filter(|index| index.unique);
+        let left = indexes.filter(|index| !remaining || !lookup::covers(&self.looked_up, index));
+        left.filter(|index| {
+            let begins = fields.iter().zip(&index.keys).all(|(part, key)| part.0 == key.0);
+            let hashed = fields.iter().any(|(_, hashed)| *hashed);
+            hashed || fields.len() > index.keys.len() || !begins
+        })
+        .collect()
     }
 
     fn cardinality(&self, names: &[&str]) -> (&'static str, Option<bool>, String) {
@@ -666,51 +610,6 @@ impl Judge<'_, '_> {
         }
     }
 
-    fn declared(&self, name: &str) -> Option<&docward_model::EntityField> {
-        // A part of the object that identifies the series.
-        let name = match &self.collection.purpose {
-            Purpose::TimeSeries { meta, .. } => {
-                name.strip_prefix(meta.as_str()).and_then(|rest| rest.strip_prefix('.'))
-            }
-            _ => None,
-        }
-        .unwrap_or(name);
-        self.layout.model.entity(&self.collection.entity)?.field(name)
-    }
-
-    /// Returns the entity whose id a field stores.
-    fn target(&self, name: &str) -> Option<&docward_model::Entity> {
-        let field = self.collection.fields.iter().find(|field| field.name == name)?;
-        match &field.origin {
-            Origin::Reference(entity) => self.layout.model.entity(entity),
-            _ => None,
-        }
-    }
-
-    /// Whether each document has a different value.
-    fn is_own(&self, name: &str) -> bool {
-        name == "_id" || self.is_unique(name)
-    }
-
-    fn is_time(&self, name: &str) -> bool {
-        let field = self.collection.fields.iter().find(|field| field.name == name);
-        field.is_some_and(|field| field.kind == BsonType::Date)
-    }
-
-    fn is_unique(&self, name: &str) -> bool {
-        self.declared(name).is_some_and(|field| field.unique) && self.may_lack(name).is_none()
-    }
-
-    /// Returns how a document may lack a field of a key.
-    fn may_lack(&self, name: &str) -> Option<Lack> {
-        let (_, field) = at_path(&self.collection.fields, name)?;
-        match (field.required, field.nullable) {
-            (false, _) => Some(Lack::Missing),
-            (true, true) => Some(Lack::Null),
-            (true, false) => None,
-        }
-    }
-
     /// Judges documents without a field of the key. They share the value null (SK-2) and stay in
     /// one chunk, unless the key has a hashed field after it. They belong to no zone (SK-11).
     /// Servers before 4.4 refuse them.
@@ -742,136 +641,5 @@ impl Judge<'_, '_> {
             lack.text()
         );
         (!is_split).then_some(("SK-2", Some(false), why))
-    }
-
-    fn distinct(&self, name: &str) -> Option<f64> {
-        if let Some(entity) = self.target(name) {
-            return entity.count;
-        }
-        if let Purpose::TimeSeries { meta, .. } = &self.collection.purpose
-            && meta == name
-            && let Some(series) = self.layout.model.entity(&self.collection.entity)?.series.as_ref()
-            && series.series.is_some()
-        {
-            return series.series;
-        }
-        let field = self.declared(name)?;
-        let listed = match field.kind {
-            BsonType::Bool => Some(2.0),
-            _ => (!field.values.is_empty()).then_some(field.values.len() as f64),
-        };
-        field.distinct.or(listed)
-    }
-
-    fn top_share(&self, name: &str) -> Option<f64> {
-        if let Some(entity) = self.target(name) {
-            // Uses the largest parent's share of all children.
-            let relationship = self
-                .layout
-                .model
-                .relationships
-                .iter()
-                .find(|r| r.parent == entity.name && r.child == self.collection.entity)?;
-            let most = relationship.children?.max as f64;
-            // A bucket holds many children, and the share refers to children.
-            let all = match self.collection.purpose {
-                Purpose::Bucket(_) => self.layout.model.entity(&self.collection.entity)?.count,
-                _ => self.collection.documents,
-            };
-            return all.filter(|n| *n > 0.0).map(|n| (most / n).min(1.0));
-        }
-        let Some(field) = self.declared(name) else {
-            return self.is_time(name).then_some(0.0);
-        };
-        field.top_share.or_else(|| (field.kind == BsonType::Date).then_some(0.0))
-    }
-
-    fn rises(&self, name: &str) -> Option<bool> {
-        if name == "_id" {
-            return Some(true);
-        }
-        if self.target(name).is_some() {
-            // References to other documents are inserted in the order of use, not in the order of
-            // the ids.
-            return Some(false);
-        }
-        let Some(field) = self.declared(name) else {
-            // The field is the period of a bucket.
-            return self.is_time(name).then_some(true);
-        };
-        field.rising.or(match field.kind {
-            BsonType::Date | BsonType::Timestamp | BsonType::ObjectId => Some(true),
-            _ if !field.values.is_empty() => Some(false),
-            BsonType::String | BsonType::Bool => Some(false),
-            _ => None,
-        })
-    }
-
-    /// Returns the share of reads along a relationship that know a field's value. Junction
-    /// documents and pages are read only along a relationship.
-    fn along_relationship(&self, relationship: &str, leading: &str) -> Option<f64> {
-        let r = self.layout.model.relationship(relationship)?;
-        let (mut all, mut named) = (0.0, 0.0);
-        for read in &self.layout.model.reads {
-            let along = read.with.iter().any(|with| with.relationship == r.name);
-            let counted = read.counts.contains(&r.name);
-            let from = read.from == r.parent || read.from == r.child;
-            if !from || !(along || counted) {
-                continue;
-            }
-            all += read.per_second;
-            let side = if read.from == r.parent { 1 } else { 2 };
-            if self.collection.fields.get(side).is_some_and(|field| field.name == leading) {
-                named += read.per_second;
-            }
-        }
-        (all > 0.0).then(|| named / all)
-    }
-
-    /// Returns the share of reads that compare a field with a value, and the share that use a
-    /// range. Returns `None` if there are no reads.
-    fn targeting(&self, leading: &str) -> Option<(f64, f64)> {
-        let (mut all, mut named, mut ranged) = (0.0, 0.0, 0.0);
-        if let Purpose::Junction(name) | Purpose::Overflow(name) = &self.collection.purpose {
-            return self.along_relationship(name, leading).map(|named| (named, 0.0));
-        }
-        let meta = self.collection.fields.iter().find(|field| field.name == leading);
-        let parts = meta.map(|meta| meta.fields.as_slice()).unwrap_or_default();
-        for (read, path) in &self.reads {
-            all += read.per_second;
-            // A filter on all parts of an object counts as a filter on the object.
-            let is_given = |part: &Planned| {
-                read.filter.iter().any(|(name, how)| *name == part.name && *how == Matching::Equal)
-            };
-            if !parts.is_empty() && parts.iter().all(is_given) {
-                named += read.per_second;
-                continue;
-            }
-            for (name, how) in &read.filter {
-                let place = place_of(self.layout, self.collection, path, name);
-                let is_it = place == leading
-                    || !path.is_empty() && leading == "_id" && *name == self.collection.entity
-                    || path.is_empty()
-                        && (self.target(leading).is_some_and(|entity| entity.name == *name)
-                            || self.layout.naming.id_of(name) == leading);
-                if !is_it {
-                    continue;
-                }
-                match how {
-                    Matching::Equal | Matching::OneOf(_) => named += read.per_second,
-                    _ => ranged += read.per_second,
-                }
-            }
-        }
-        for (rate, by) in &self.fetched {
-            all += rate;
-            let is_it = match by {
-                Found::Id => leading == "_id",
-                Found::Holder(entity) => self.target(leading).is_some_and(|e| e.name == *entity),
-                Found::Listed => false,
-            };
-            named += if is_it { *rate } else { 0.0 };
-        }
-        (all > 0.0).then(|| (named / all, ranged / all))
     }
 }

@@ -12,8 +12,13 @@ pub struct KeyCandidate {
 }
 
 impl KeyCandidate {
-    /// Whether no check fails.
+    /// Whether no check fails. Reads that ask every shard are slow, but the key works (SK-4).
     pub fn is_sound(&self) -> bool {
+        self.checks.iter().all(|(clause, holds, _)| *holds != Some(false) || is_warning(clause))
+    }
+
+    /// Whether no check fails or warns.
+    pub(crate) fn is_good(&self) -> bool {
         self.checks.iter().all(|(_, holds, _)| *holds != Some(false))
     }
 
@@ -35,6 +40,23 @@ impl KeyCandidate {
     }
 }
 
+/// Whether a failing check of a shard key is a warning.
+pub fn is_warning(clause: &str) -> bool {
+    clause == "SK-4"
+}
+
+/// A collection that keeps the values of a field unique where the shard key prevents a unique index.
+/// The `_id` of its documents is the value.
+#[derive(Clone, Debug, PartialEq)]
+pub struct UniqueLookup {
+    /// The name of the collection.
+    pub collection: String,
+    /// The path of the field.
+    pub field: String,
+    /// The field with the id of the document that has the value.
+    pub holder: String,
+}
+
 /// The shard key of a collection.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ShardPlan {
@@ -42,6 +64,8 @@ pub struct ShardPlan {
     pub key: KeyCandidate,
     /// The other candidates, the best first.
     pub others: Vec<KeyCandidate>,
+    /// The collections that keep values unique instead of unique indexes.
+    pub lookups: Vec<UniqueLookup>,
     /// The zones: values of the first field, each with its own shards (SK-11).
     pub zones: Vec<String>,
     /// How the key can be changed later on this server version (SK-12).

@@ -20,7 +20,10 @@ pub fn validator(model: &DesignModel, collection: &CollectionPlan) -> Option<Doc
 /// Returns the schema of a collection's documents.
 pub(crate) fn schema(model: &DesignModel, collection: &CollectionPlan) -> Document {
     let entity = match collection.purpose {
-        Purpose::Junction(_) | Purpose::Overflow(_) | Purpose::Bucket(_) => None,
+        Purpose::Junction(_)
+        | Purpose::Overflow(_)
+        | Purpose::Bucket(_)
+        | Purpose::UniqueValues(_) => None,
         _ => model.entity(&collection.entity),
     };
     let mut made = doc! { "bsonType": "object", "description": about(collection) };
@@ -44,6 +47,7 @@ fn about(collection: &CollectionPlan) -> String {
         Purpose::Overflow(name) => format!("an overflow page of `{name}`"),
         Purpose::Versions => format!("an old version of one `{entity}`"),
         Purpose::Archive => format!("one archived `{entity}`"),
+        Purpose::UniqueValues(field) => format!("a value of `{field}` and its `{entity}`"),
     }
 }
 

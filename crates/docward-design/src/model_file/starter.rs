@@ -1,6 +1,7 @@
 //! Model files to start from: a commented one, and one that is filled in from data and a workload.
 //! Missing facts become questions in comments and are never guessed (DP-2).
 
+pub(crate) mod declared;
 mod recorded;
 
 use std::collections::BTreeMap;
@@ -705,10 +706,12 @@ fn referenced<'e>(
         });
     }
     let single = reference.children_per_parent.max <= 1;
+    let all = evidence.collection(&reference.to).and_then(|to| to.profile.as_ref());
+    let all = all.map_or(0, |profile| profile.total.max(profile.documents));
     Some(Relation {
         name: format!("{to}.{}", if single { role(from) } else { words::plural(&role(from)) }),
         child: from.to_owned(),
-        children: spread(&reference.children_per_parent),
+        children: spread(&with_childless(reference, all)),
         shared: None,
         field: is_plain(reference.path.as_str()).then(|| reference.path.as_str().to_owned()),
         single,
@@ -716,6 +719,22 @@ fn referenced<'e>(
         copies: Vec::new(),
         embedded: None,
     })
+}
+
+/// Returns the number of children per parent, over all parents. References show only those that have
+/// children.
+fn with_childless(reference: &Reference, all: u64) -> Distribution {
+    let mut many = reference.children_per_parent.clone();
+    let without = (all as f64 - reference.parents).max(0.0);
+    if reference.parents >= 1.0 {
+        let zeros = (many.count as f64 * without / reference.parents).round() as u64;
+        if zeros > 0 {
+            many.min = 0;
+            many.count += zeros;
+            many.buckets.insert(0, (0, 0, zeros));
+        }
+    }
+    many
 }
 
 /// Returns a name or text in YAML, quoted only if necessary.

@@ -45,13 +45,15 @@ impl Node {
 
 /// Parses one document. Anything that cannot be read is a fault.
 pub(crate) fn parse(text: &str, faults: &mut Faults<'_>) -> Option<Node> {
-    let mut builder = Builder { events: Parser::new_from_str(text), faults, failed: false };
+    let events = Parser::new_from_str(text);
+    let mut builder = Builder { events, text, faults, failed: false };
     let node = builder.document();
     if builder.failed { None } else { node }
 }
 
 struct Builder<'t, 'f, 'n> {
     events: Parser<'t, saphyr_parser::StrInput<'t>>,
+    text: &'t str,
     faults: &'f mut Faults<'n>,
     failed: bool,
 }
@@ -78,6 +80,12 @@ impl<'t> Builder<'t, '_, '_> {
             Ok((event, span)) => Some((event, at(&span.start))),
             Err(error) => {
                 let message = format!("this is not valid YAML: {}", error.info());
+                if let Some((bracket, open)) = unclosed(self.text, at(error.marker())) {
+                    let message = format!("`{bracket}` is not closed");
+                    let close = if bracket == '{' { '}' } else { ']' };
+                    self.fail(open, message, &format!("add `{close}`"));
+                    return None;
+                }
                 self.fail(at(error.marker()), message, "check indentation, colons and quotes");
                 None
             }
@@ -146,6 +154,38 @@ impl<'t> Builder<'t, '_, '_> {
             entries.push((key, key_at, node));
         }
     }
+}
+
+/// Returns the innermost bracket that is open before a position. Strings and comments have no
+/// brackets.
+fn unclosed(text: &str, before: At) -> Option<(char, At)> {
+    let mut open: Vec<(char, At)> = Vec::new();
+    for (line, number) in text.lines().zip(1_u32..) {
+        let mut quote = None;
+        let mut last = ' ';
+        for (c, column) in line.chars().zip(1_u32..) {
+            if (number, column) >= (before.line, before.column) {
+                return open.pop();
+            }
+            let begins = last.is_whitespace() || matches!(last, '{' | '[' | ',');
+            match (quote, c) {
+                (Some(end), _) => quote = (c != end).then_some(end),
+                (None, '"' | '\'') if begins => quote = Some(c),
+                (None, '#') if last.is_whitespace() => break,
+                // A bracket within a plain word is text, unless a list or table is already open.
+                (None, '{' | '[') if begins => open.push((c, At { line: number, column })),
+                (None, '}' | ']') => {
+                    let closed = open.pop()?;
+                    if (closed.0 == '{') != (c == '}') {
+                        return Some(closed);
+                    }
+                }
+                _ => {}
+            }
+            last = c;
+        }
+    }
+    open.pop()
 }
 
 fn at(marker: &Marker) -> At {

@@ -239,15 +239,10 @@ fn field(planned: &Planned) -> Value {
 fn indexes(design: &Design) -> Vec<Value> {
     let all = design.collections.iter().flat_map(|c| c.indexes.iter().map(move |index| (c, index)));
     all.map(|(collection, index)| {
-        let keys_: Map<String, Value> = index
-            .keys
-            .iter()
-            .map(|(name, falls)| (name.clone(), json!(if *falls { -1 } else { 1 })))
-            .collect();
         json!({
             "collection": collection.name,
-            "keys": keys_,
-            "text": keys(&index.keys),
+            "keys": index.key_document(),
+            "text": keys(index),
             "unique": index.unique,
             "partialFilter": index.only.as_ref().map(docward_design::Partial::filter),
             "expireAfterSeconds": index.expire_after,
@@ -267,7 +262,12 @@ fn shard_keys(design: &Design) -> Vec<Value> {
             "targeted": key.targeted,
             "checks": key.checks.iter().map(|(clause, holds, why)| json!({
                 "clause": clause,
-                "verdict": match holds { Some(true) => "pass", Some(false) => "fail", None => "unknown" },
+                "verdict": match holds {
+                    Some(true) => "pass",
+                    Some(false) if docward_design::is_warning(clause) => "warn",
+                    Some(false) => "fail",
+                    None => "unknown",
+                },
                 "why": why,
             })).collect::<Vec<_>>(),
         })
@@ -277,6 +277,11 @@ fn shard_keys(design: &Design) -> Vec<Value> {
             "collection": collection.name,
             "best": key(&shard.key),
             "others": shard.others.iter().map(key).collect::<Vec<_>>(),
+            "uniqueValues": shard.lookups.iter().map(|lookup| json!({
+                "collection": lookup.collection,
+                "field": lookup.field,
+                "id": lookup.holder,
+            })).collect::<Vec<_>>(),
             "zones": shard.zones,
         })
     })

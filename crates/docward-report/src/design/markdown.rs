@@ -80,7 +80,7 @@ pub(crate) fn markdown(design: &Design, pools: &Pools) -> String {
     );
     for (collection, size) in design.collections.iter().zip(&design.capacity) {
         let indexes: Vec<String> =
-            collection.indexes.iter().map(|index| format!("`{}`", keys(&index.keys))).collect();
+            collection.indexes.iter().map(|index| format!("`{}`", keys(index))).collect();
         let shard =
             collection.shard.as_ref().map(|s| format!("`{}`", s.key.text())).unwrap_or_default();
         let (p50, p99, max) = size.document;

@@ -282,12 +282,16 @@ fn span(years: f64) -> String {
 }
 
 /// The keys of an index in their usual form.
-pub(crate) fn keys(keys: &[(String, bool)]) -> String {
-    let keys: Vec<String> = keys
+pub(crate) fn keys(index: &docward_design::IndexPlan) -> String {
+    let keys: Vec<String> = index
+        .keys
         .iter()
         .map(|(name, falls)| {
-            let name = docward_model::shell::key(name);
-            format!("{name}: {}", if *falls { "-1" } else { "1" })
+            let key = docward_model::shell::key(name);
+            match index.kinds.get(name) {
+                Some(kind) => format!("{key}: \"{kind}\""),
+                None => format!("{key}: {}", if *falls { "-1" } else { "1" }),
+            }
         })
         .collect();
     format!("{{{}}}", keys.join(", "))

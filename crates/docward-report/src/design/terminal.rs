@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use docward_design::{Decision, Design, Planned, Pools, Verdict, Vote};
+use docward_design::{Decision, Design, Planned, Pools, Purpose, Question, Verdict, Vote};
 use docward_model::{BsonType, text};
 
 use super::{
@@ -138,8 +138,17 @@ fn one(out: &mut String, decision: &Decision, paint: Paint, look: Look, detail: 
         let _ = writeln!(out, "  {}", wrap(text, look.width, 2, 4));
     };
     if decision.verdict == Verdict::Undecided {
-        for question in &decision.questions {
+        let is_own = |question: &&Question| question.about == decision.relationship;
+        for question in decision.questions.iter().filter(is_own) {
             say(out, &format!("? {} {}", question.ask, question.write));
+        }
+        // Questions about an entity are listed once, at the end.
+        let others = decision.questions.iter().filter(|question| !is_own(question));
+        let mut entities: Vec<&str> = others.map(|question| question.about.as_str()).collect();
+        entities.dedup();
+        if !entities.is_empty() {
+            let about = text::list(&entities, 3);
+            say(out, &format!("? questions about {about} are open, see below"));
         }
         return;
     }
@@ -240,8 +249,15 @@ fn collections(out: &mut String, design: &Design, paint: Paint, look: Look, deta
             fields(out, &collection.fields, paint, 6);
             let _ = writeln!(out, "    }}");
         }
+        // A time series expires by an option of the collection, and has no index for it.
+        if let (Purpose::TimeSeries { .. }, Some(days)) =
+            (&collection.purpose, collection.kept_days)
+        {
+            let days = lasting((days * 86_400.0).round().max(1.0) as u64);
+            let _ = writeln!(out, "    expires after {days}");
+        }
         for index in &collection.indexes {
-            let mut words = vec![keys(&index.keys)];
+            let mut words = vec![keys(index)];
             if index.unique {
                 words.push("unique".to_owned());
             }
@@ -262,6 +278,7 @@ fn collections(out: &mut String, design: &Design, paint: Paint, look: Look, deta
                 .map(|(clause, holds, why)| {
                     let word = match holds {
                         Some(true) => "",
+                        Some(false) if docward_design::is_warning(clause) => "warning: ",
                         Some(false) => "FAILS ",
                         None => "open: ",
                     };
@@ -270,6 +287,16 @@ fn collections(out: &mut String, design: &Design, paint: Paint, look: Look, deta
                 .collect();
             let line = format!("shard key {}: {}", shard.key.text(), checks.join("; "));
             let _ = writeln!(out, "    {}", wrap(&line, look.width, 4, 6));
+            for lookup in &shard.lookups {
+                let line = format!(
+                    "`{}` keeps the values of `{}` unique, because this key prevents a unique index",
+                    lookup.collection, lookup.field
+                );
+                let _ = writeln!(out, "    {}", wrap(&line, look.width, 4, 6));
+            }
+        }
+        if let Some(why) = &collection.unsharded {
+            let _ = writeln!(out, "    {}", wrap(&format!("not sharded: {why}"), look.width, 4, 6));
         }
     }
 }

@@ -62,7 +62,7 @@ pub(crate) fn page(design: &Design, pools: &Pools) -> String {
                             @for (collection, size) in design.collections.iter().zip(&design.capacity) {
                                 tr {
                                     th scope="row" { code { (collection.name) } br; span .muted { (collection.purpose.name()) } }
-                                    td data-label="Indexes" { @for index in &collection.indexes { code { (keys(&index.keys)) } @if index.unique { " unique" } br; } }
+                                    td data-label="Indexes" { @for index in &collection.indexes { code { (keys(index)) } @if index.unique { " unique" } br; } }
                                     td data-label="Shard key" { @if let Some(shard) = &collection.shard { code { (shard.key.text()) } } }
                                     td data-label="p50" .num { (text::bytes(size.document.0)) }
                                     td data-label="p99" .num { (text::bytes(size.document.1)) }
@@ -296,6 +296,7 @@ fn after(design: &Design) -> Markup {
                             | Purpose::Overflow(_)
                             | Purpose::Versions
                             | Purpose::Archive
+                            | Purpose::UniqueValues(_)
                     )
             });
             let Some(to) = home.filter(|to| *to != from) else { return };

@@ -1,14 +1,16 @@
 //! `docward design init`: a model file to start from.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 
 use anyhow::bail;
 use clap::Args;
 use docward_collect::{collect, read_logs};
-use docward_design::{LooksLikeSeries, STARTER, starter_from};
+use docward_design::{LooksLikeSeries, STARTER, starter_declared, starter_from};
 use docward_model::{Collection, Evidence, Namespace};
 use docward_rules::facts::growth::series::{self, Limits};
 
+use super::declared;
 use crate::{
     args::ReadingArgs,
     config,
@@ -24,13 +26,16 @@ Examples:
   docward design init --from dump/ --output shop.yaml
   docward design init --from \"$MONGODB_URI\" --db db_shop --output shop.yaml
   docward design init --from dump/ --log mongod.log --output shop.yaml
+  docward design init --from models/order.js models/user.js --output shop.yaml
+  docward design init --from schema.sql --output shop.yaml
 
-Facts that the data cannot show are questions in the file (`# ?`).";
+Facts that the source cannot show are questions in the file (`# ?`).";
 
 /// Where the model comes from.
 #[derive(Args, Debug)]
 pub(crate) struct InitArgs {
-    /// Fill in the model from data: any source of `docward audit`
+    /// Fill in the model from data (any source of `docward audit`), from files with models in code
+    /// (Mongoose, Prisma, Pydantic, Go, Spring, PHP, C#), or from `CREATE TABLE` statements (.sql)
     #[arg(long, value_name = "SOURCE", num_args = 1..)]
     from: Vec<String>,
 
@@ -84,6 +89,12 @@ pub(super) fn init(args: &InitArgs) -> anyhow::Result<u8> {
         put(&STARTER.replace("as-of: 2026-01-01", &format!("as-of: {today}")), output)?;
         return Ok(CLEAN);
     }
+    if let Some(entities) = declared::entities(&args.from)? {
+        let first = Path::new(&args.from[0]).file_stem().and_then(|stem| stem.to_str());
+        let name = first.unwrap_or("model");
+        let text = starter_declared(name, &entities, config::today().as_deref());
+        return written(&text, output);
+    }
     let mut request = reading::reading(&args.from, &args.reading)?;
     // Logs and the server may record the same operations, so reading both would count them twice.
     request.server_workload = args.log.is_empty();
@@ -104,7 +115,13 @@ pub(super) fn init(args: &InitArgs) -> anyhow::Result<u8> {
         bail!("the source has no documents to fill in a model from");
     }
     let text = starter_from(evidence, config::today().as_deref(), &readings(evidence));
-    put(&text, output)?;
+    written(&text, output)?;
+    Ok(if collected.problems.is_empty() && !collected.interrupted { CLEAN } else { PROBLEMS })
+}
+
+/// Prints a model, or writes it to a file and says how to continue.
+fn written(text: &str, output: Option<&Path>) -> anyhow::Result<u8> {
+    put(text, output)?;
     if let Some(path) = output {
         let shown = path.display();
         let questions = text.matches("# ?").count();
@@ -113,5 +130,5 @@ pub(super) fn init(args: &InitArgs) -> anyhow::Result<u8> {
              {shown}"
         ));
     }
-    Ok(if collected.problems.is_empty() && !collected.interrupted { CLEAN } else { PROBLEMS })
+    Ok(CLEAN)
 }

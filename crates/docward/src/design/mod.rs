@@ -2,8 +2,11 @@
 
 mod ask;
 mod check;
+mod declared;
 mod init;
+mod rule_book;
 mod simulate;
+mod sql;
 
 use std::{
     fs,
@@ -14,7 +17,7 @@ use anyhow::{Context, bail};
 use clap::{Args, Subcommand};
 use docward_config::FailOn;
 use docward_design::{Bounds, CheckId, Design, Verdict, design as decide, pools};
-use docward_model::{DesignModel, ProfileName, Severity};
+use docward_model::{DesignModel, ProfileName, Settings, Severity};
 use docward_report::{Detail, Format, Look, design_pictures, design_report};
 
 use crate::{
@@ -131,9 +134,12 @@ struct HouseArgs {
 impl HouseArgs {
     /// Returns the requested profile, or the one of the settings near the model.
     fn profile(&self, model: &Path) -> anyhow::Result<ProfileName> {
-        let near = [model.display().to_string()];
-        let settings = config::settings(self.config.as_deref(), &near)?;
-        Ok(self.profile.unwrap_or(settings.profile))
+        Ok(self.profile.unwrap_or(self.settings(model)?.profile))
+    }
+
+    /// Returns the settings near the model.
+    fn settings(&self, model: &Path) -> anyhow::Result<Settings> {
+        config::settings(self.config.as_deref(), &[model.display().to_string()])
     }
 
     /// Returns how text for people looks.
@@ -219,7 +225,8 @@ fn designed(
 ) -> anyhow::Result<Option<(DesignModel, Design, ProfileName)>> {
     let Some(model) = read_model(file)? else { return Ok(None) };
     let profile = house.profile(file)?;
-    let design = decide(&model, profile, &Bounds::default());
+    let mut design = decide(&model, profile, &Bounds::default());
+    rule_book::apply(&model, &house.settings(file)?, &mut design);
     let clashes = docward_design::clashes(&model, &design, profile);
     if !clashes.is_empty() {
         print_faults(&clashes);
@@ -229,7 +236,8 @@ fn designed(
 }
 
 /// Checklist items that are only recommendations.
-const RECOMMENDED: [CheckId; 2] = [CheckId::SingleReads, CheckId::Aggregates];
+const RECOMMENDED: [CheckId; 5] =
+    [CheckId::SingleReads, CheckId::Aggregates, CheckId::Depth, CheckId::Names, CheckId::Types];
 
 fn exit_code(design: &Design, fail_on: FailOn) -> u8 {
     let open = design.decisions.iter().any(|decision| decision.verdict == Verdict::Undecided)

@@ -10,7 +10,7 @@ use docward_design::{Naming, nearest};
 use docward_model::{Namespace, text};
 use docward_refactor::{Operator, Trouble};
 use docward_report::{Format, simulation_report};
-use docward_simulate::{Scale, SimulationPlan, scratch_name};
+use docward_simulate::{MAX_BYTES, MAX_DOCUMENTS, Scale, SimulationPlan, scratch_name};
 
 use super::{HouseArgs, designed};
 use crate::{
@@ -34,10 +34,6 @@ The command creates a scratch database, docward_simulate_…, and drops it at th
 
 Exit codes: 0 measured, or plan shown (without --yes), 2 the command could not run.";
 
-/// The maximum size of an alternative in bytes.
-const MAX_BYTES: u64 = 8 << 30;
-/// The maximum number of documents of an alternative.
-const MAX_DOCUMENTS: u64 = 50_000_000;
 /// The maximum number of parents or operations.
 const MAX_COUNT: u64 = 1_000_000;
 /// The maximum number of readings.
@@ -236,7 +232,7 @@ fn refuse_huge(plan: &SimulationPlan<'_>) -> anyhow::Result<()> {
         return Ok(());
     }
     bail!(
-        "too large to simulate (limit {} or {} per alternative): {}; use fewer --parents, or \
+        "too large to simulate (limit {} or {} per alternative): {}; use fewer --readings, or \
          select others with --relationship or --series",
         text::bytes(MAX_BYTES),
         size_of_documents(MAX_DOCUMENTS),

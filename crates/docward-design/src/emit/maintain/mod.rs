@@ -15,6 +15,7 @@ mod series;
 mod summary;
 mod transaction;
 mod tree;
+mod unique_values;
 
 use docward_model::{DesignModel, ProfileName, Relationship};
 
@@ -40,6 +41,7 @@ pub fn scripts(model: &DesignModel, design: &Design, profile: ProfileName) -> Ve
         for pattern in &advice.patterns {
             found.extend(plans.of_entity(entity, pattern));
         }
+        found.extend(plans.unique_values(entity));
     }
     for script in &mut found {
         let names: Vec<String> = script.jobs.iter().map(|job| job.name.clone()).collect();

@@ -32,9 +32,9 @@ pub(crate) fn entities_in<'m>(
         }
     }
     let mut found = BTreeMap::new();
-    // A page has only list elements and no other fields of its entity.
-    let is_page = matches!(collection.purpose, Purpose::Overflow(_));
-    if let Some(own) = layout.model.entity(&collection.entity).filter(|_| !is_page) {
+    // Pages and lookups do not have the fields of their entity.
+    let is_apart = matches!(collection.purpose, Purpose::Overflow(_) | Purpose::UniqueValues(_));
+    if let Some(own) = layout.model.entity(&collection.entity).filter(|_| !is_apart) {
         found.insert(own.name.as_str(), String::new());
     }
     within(layout.model, &collection.fields, "", 0, &mut found);

@@ -213,6 +213,11 @@ fn field(name: &str, at: At, node: &Node, faults: &mut Faults<'_>) -> Option<Ent
         // A field of an unknown type still counts as a field. Otherwise references to it would be
         // reported too.
         field.kind = read_kind(node, faults).unwrap_or(field.kind);
+        if field.kind == BsonType::Array {
+            let hint = "write `{type: array, items: {p50: 3, p99: 10, max: 50}}`".to_owned();
+            let message = format!("field `{name}` is an array without a declared length");
+            faults.push(node.at, message, Some(hint));
+        }
         return Some(field);
     }
     let what = format!("field `{name}`");

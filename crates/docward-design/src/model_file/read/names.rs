@@ -1,8 +1,8 @@
 //! Checks that names exist: entities, relationships and fields that something else refers to.
 
 use docward_model::{
-    BsonType, DesignModel, DesignRead, Entity, EntityField, Location, Relationship, With, text,
-    words,
+    BsonType, DesignModel, DesignRead, Entity, EntityField, Location, Matching, Relationship, With,
+    text, words,
 };
 
 use crate::model_file::fault::Faults;
@@ -45,6 +45,7 @@ pub(super) fn check(model: &DesignModel, faults: &mut Faults<'_>) {
             let used = read.filter.iter().map(|(f, _)| f).chain(read.sort.iter().map(|(f, _)| f));
             let used: Vec<String> = used.chain(&read.fields).cloned().collect();
             names.fields_or_roles(from, &used, place, name);
+            names.special(from, read);
         }
         for with in &read.with {
             names.relationship(&with.relationship, place, name);
@@ -260,6 +261,33 @@ impl Names<'_, '_, '_> {
         self.faults.push(at, message, Some(hint));
     }
 
+    /// Checks that fields have the types that their conditions need.
+    fn special(&mut self, entity: &Entity, read: &DesignRead) {
+        for (name, how) in &read.filter {
+            let Some(field) = entity.field(name) else { continue };
+            let (fits, hint) = match how {
+                Matching::Near => (
+                    is_place(field),
+                    "write `{type: object, fields: {type: {type: string, values: [Point]}, \
+                     coordinates: {type: array, of: double, items: 2}}}`",
+                ),
+                Matching::Text => {
+                    let words = matches!(field.kind, BsonType::String | BsonType::Array);
+                    (words, "search a string, or an array of strings")
+                }
+                Matching::AnyField => {
+                    (field.kind == BsonType::Object, "search the fields of an object")
+                }
+                _ => continue,
+            };
+            if !fits {
+                let at = At { line: read.place.line, column: read.place.column };
+                let message = format!("`{}` cannot search `{name}` like this", read.name);
+                self.faults.push(at, message, Some(hint.to_owned()));
+            }
+        }
+    }
+
     /// Checks the second part of a path through the other side, which must be a field there.
     fn below(
         &mut self,
@@ -423,4 +451,15 @@ impl Names<'_, '_, '_> {
             hint,
         );
     }
+}
+
+/// Whether a field is a GeoJSON object, or a pair of longitude and latitude.
+fn is_place(field: &EntityField) -> bool {
+    let inner = |name: &str| field.fields.iter().find(|inner| inner.name == name);
+    let is_shape = inner("type").is_some_and(|shape| !shape.values.is_empty())
+        && inner("coordinates").is_some_and(|place| place.kind == BsonType::Array);
+    let is_pair = field.kind == BsonType::Array
+        && field.element == Some(BsonType::Double)
+        && field.items.is_some_and(|items| items.max == 2);
+    is_shape || is_pair
 }

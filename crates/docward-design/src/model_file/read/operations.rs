@@ -122,11 +122,15 @@ fn filter(node: &Node, faults: &mut Faults<'_>) -> Vec<(String, Matching)> {
             inner.finish("a condition", faults);
             number.map(Matching::OneOf)
         } else {
-            let example = "`equal`, `range`, `narrow-range` or `{one-of: 3}`";
+            let example =
+                "`equal`, `range`, `narrow-range`, `near`, `text`, `any-field` or `{one-of: 3}`";
             let read = |text: &str| match text {
                 "equal" => Some(Matching::Equal),
                 "range" => Some(Matching::Range),
                 "narrow-range" => Some(Matching::NarrowRange),
+                "near" => Some(Matching::Near),
+                "text" => Some(Matching::Text),
+                "any-field" => Some(Matching::AnyField),
                 _ => None,
             };
             node.read("a condition", example, read, faults)

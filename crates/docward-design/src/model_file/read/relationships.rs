@@ -49,6 +49,9 @@ fn one(name: &str, at: At, node: &Node, faults: &mut Faults<'_>) -> Option<Relat
         Some(spread)
     });
     let current = table.get("must-be-current").and_then(|n| current(n, faults));
+    let rising = table
+        .get("rising")
+        .and_then(|n| n.flag("whether new children belong to the newest parents", faults));
     let keep_newest =
         table.get("keep-newest").and_then(|n| at_least_one(n, "how many are kept", faults));
     let invariant = one_text(table.get("invariant"), "what must hold", faults);
@@ -69,6 +72,7 @@ fn one(name: &str, at: At, node: &Node, faults: &mut Faults<'_>) -> Option<Relat
         parents_max: parents.map_or(1.0, |spread| spread.max as f64),
         parents_spread: parents.unwrap_or(Spread::always(1)),
         current,
+        rising,
         keep_newest,
         invariant,
         transaction,
