@@ -22,7 +22,7 @@ declare_rule! {
     /// - ever new words: a warning
     /// - closed sets of numbers, such as the minutes `00` to `59`: a note
     ///
-    /// Two such names in one object are enough.
+    /// Two such names in one object are enough. Ordinary names beside them are not counted.
     ///
     /// ## Exceptions
     /// Not reported:
@@ -314,7 +314,12 @@ fn report(
         draft = draft.data("keys", shown).data("exact", keys.exact);
     }
     // Only when the object holds nothing but such keys can all of it become an array.
-    if field.dynamic.is_some() && !field.path.in_array() && proposals::is_plain(&path) {
+    let has_names = profile.children(field).any(|f| f.shape == FieldShape::Named);
+    if field.dynamic.is_some()
+        && !has_names
+        && !field.path.in_array()
+        && proposals::is_plain(&path)
+    {
         draft = draft.plan(
             Some("RF-08"),
             Safety::Guarded,
@@ -457,6 +462,21 @@ mod tests {
         assert!(fix.command().contains("$objectToArray"), "{}", fix.command());
         // Keys are values: they are shown on request only.
         assert!(!found[0].what.contains("2024") && !found[0].todo.contains("2024"));
+    }
+
+    #[test]
+    fn ap_s2_5_columns_beside_years_are_not_counted() {
+        let years: Vec<String> = (1960..2019).map(|y| format!("\"{y}\": 1.5")).collect();
+        let columns: Vec<String> =
+            ('a'..='m').map(|c| format!("\"column {c}\": \"x\"")).collect();
+        let (years, columns) = (years.join(", "), columns.join(", "));
+        let found = check("D010", &format!("x30 {{\"_id\": $i, {columns}, {years}}}"));
+        let what = "the documents use years as field names: 59 different names, up to 59 in one document";
+        assert_eq!(found[0].what, what);
+        // An object with other names beside its keys cannot become an array as a whole.
+        let found = check("D010", &format!("x30 {{\"_id\": $i, \"by\": {{{columns}, {years}}}}}"));
+        assert!(found[0].what.contains("59 different names"), "{}", found[0].what);
+        assert!(found[0].fix.is_none());
     }
 
     #[test]
