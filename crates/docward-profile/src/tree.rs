@@ -431,8 +431,11 @@ impl Tree {
         let plain = |form: &KeyForm| matches!(form, KeyForm::Date | KeyForm::Number);
         let (plain, personal): (Vec<_>, Vec<_>) = forms.partition(plain);
         let formed = plain.len() + personal.len();
-        (formed * 5 >= children.len() * 4)
-            .then_some(if personal.is_empty() { Folded::Formed } else { Folded::All })
+        (formed * 5 >= children.len() * 4).then_some(if personal.is_empty() {
+            Folded::Formed
+        } else {
+            Folded::All
+        })
     }
 
     /// Returns whether the keys of an object are data, decided after everything was read. Objects
@@ -453,9 +456,9 @@ impl Tree {
         if all < 2 && !(all == 1 && node.kind != Kind::Root && names.iter().all(personal)) {
             return None;
         }
-        let formed = self.formed(&names).filter(|_| {
-            all >= 8 || names.iter().all(|c| key_form(&child(c).key).is_some())
-        });
+        let formed = self
+            .formed(&names)
+            .filter(|_| all >= 8 || names.iter().all(|c| key_form(&child(c).key).is_some()));
         if formed.is_some() {
             return formed;
         }
@@ -470,8 +473,7 @@ impl Tree {
             types.iter_mut().zip(child(id).stats.types()).for_each(|(a, b)| *a += b);
         }
         let one_type = types.iter().max().is_some_and(|n| n * 20 >= uses * 19);
-        (one_type && (uses as f64) < 0.1 * (objects as f64) * (all as f64))
-            .then_some(Folded::All)
+        (one_type && (uses as f64) < 0.1 * (objects as f64) * (all as f64)).then_some(Folded::All)
     }
 
     /// The number of objects at a node.
@@ -489,8 +491,7 @@ impl Tree {
         }
         let mut keys = keys.unwrap_or_else(|| Box::new(Keys::new(folded)));
         keys.folded = folded;
-        let is_data =
-            |node: &Node| !node.is_own_id && keys.holds(&node.key);
+        let is_data = |node: &Node| !node.is_own_id && keys.holds(&node.key);
         let children = std::mem::take(&mut self.nodes[object as usize].children);
         let (children, kept): (Vec<NodeId>, Vec<NodeId>) =
             children.into_iter().partition(|&c| is_data(&self.nodes[c as usize]));
@@ -505,15 +506,14 @@ impl Tree {
     /// years are in most documents; what is rare among data is data.
     pub(crate) fn fold_rare(&mut self, object: NodeId) {
         let objects = self.objects(object);
-        let node = &self.nodes[object as usize];
-        let is_rare = |c: &NodeId| {
-            let child = &self.nodes[*c as usize];
+        let node = &mut self.nodes[object as usize];
+        let (any, Some(mut keys)) = (node.any, node.keys.take()) else { return };
+        let children = std::mem::take(&mut node.children);
+        let (rare, kept): (Vec<NodeId>, Vec<NodeId>) = children.into_iter().partition(|&c| {
+            let child = &self.nodes[c as usize];
             !child.is_own_id && child.stats.count() * 2 < objects
-        };
-        let rare: Vec<NodeId> = node.children.iter().copied().filter(is_rare).collect();
-        let (any, keys) = (node.any, self.nodes[object as usize].keys.take());
-        let Some(mut keys) = keys else { return };
-        self.nodes[object as usize].children.retain(|c| !rare.contains(c));
+        });
+        self.nodes[object as usize].children = kept;
         self.merge_keys(any, &mut keys, rare);
         self.nodes[object as usize].keys = Some(keys);
     }
