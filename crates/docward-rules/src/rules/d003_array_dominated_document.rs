@@ -66,7 +66,7 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
         }
         let ns = &collection.namespace;
         let child = proposals::child(cx.evidence(), cx.settings(), collection, profile, field);
-        let each = child.document_bytes(field);
+        let each = child.document_bytes(profile, field);
         let over = profile.documents_larger_than(cx.count(&MAX_BYTES));
         let large = array.lengths.max >= limits.elements;
         let open_bucket = patterns::is_open_bucket(profile, field);
