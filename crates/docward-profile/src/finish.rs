@@ -566,6 +566,11 @@ impl Finisher {
             (min, max) = (0.0, 0.0);
         }
         let leaves = || self.leaves[id as usize].iter().filter(|(_, l)| l.tag == 0x01);
+        let longs: Vec<i64> = self.leaves[id as usize]
+            .iter()
+            .filter(|(_, l)| l.tag == 0x12 && l.sort.unsigned_abs() >= EIGHTEEN_DIGITS)
+            .map(|(_, l)| l.sort)
+            .collect();
         Some(NumberProfile {
             min,
             max,
@@ -573,6 +578,8 @@ impl Finisher {
             fractional_doubles: doubles.fractional,
             inexact_doubles: doubles.inexact,
             not_finite: doubles.not_finite,
+            long_ids: longs.len() as u64,
+            rounded_longs: longs.iter().filter(|&&n| is_text_of_double(n)).count() as u64,
             examined_doubles: leaves().count() as u64,
             short_decimals: leaves().filter(|(_, l)| l.short).count() as u64,
         })
@@ -685,6 +692,15 @@ impl Finisher {
         }
         best
     }
+}
+
+/// The smallest number of 18 digits: a double shows 17 at most, and zeros behind them.
+const EIGHTEEN_DIGITS: u64 = 100_000_000_000_000_000;
+
+/// Whether a number is what a program prints of the nearest double. Of the numbers of 18 digits, one in
+/// sixteen is.
+fn is_text_of_double(n: i64) -> bool {
+    (n as f64).to_string() == n.to_string()
 }
 
 fn is_scalar(kind: BsonType) -> bool {
