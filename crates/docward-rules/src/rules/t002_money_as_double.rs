@@ -25,6 +25,7 @@ declare_rule! {
     /// ## Exceptions
     /// Not reported:
     /// - values with more than 4 decimals under less specific names (`fuelCost`), which are rates or measurements
+    /// - amounts beside a `unit`, such as grams
     /// - exchange rates (`rates.USD`) and shares (`discount` and `tax` between 0 and 1)
     /// - doubles with an exact copy in a second field (`priceDecimal`, `price_cents`)
     ///
@@ -246,6 +247,15 @@ mod tests {
         let found = check("T002", "{\"amount\": 199.5}\n{\"amount\": 199}");
         assert_eq!(found.len(), 1);
         assert!(found[0].what.contains("1 of 2"), "{}", found[0].what);
+    }
+
+    #[test]
+    fn dm_09_2_names_of_election_reports_say_money_and_grams_do_not() {
+        for name in ["Total_Receipts", "Debts_Owed_By", "Cash_on_Hand", "Contributions"] {
+            assert_eq!(check("T002", &format!("{{\"{name}\": 199.25}}")).len(), 1, "{name}");
+        }
+        let protein = r#"{"protein": {"amount": 1.5, "unit": "grams"}}"#;
+        assert!(check("T002", protein).is_empty());
     }
 
     #[test]

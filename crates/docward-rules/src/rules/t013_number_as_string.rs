@@ -21,7 +21,10 @@ declare_rule! {
     /// that hold only strings. At least 99 % of the strings must be numbers, apart from empty ones and marks for a
     /// missing value (`N/A`, `null`).
     ///
-    /// Also reports fields of any name whose strings are amounts with a currency (`$8.09M`, `1,234.50 €`).
+    /// Also reports fields of any name whose strings are
+    /// - amounts with a currency (`$8.09M`, `1,234.50 €`)
+    /// - at least 20 different numbers, most with a fraction (`42.53176`), unless the name says version, time
+    ///   or label
     ///
     /// Not reported are ids, codes and versions, and the exact text of a number that a second field holds.
     ///
@@ -97,6 +100,16 @@ threshold!(
         "longitude",
         "temperature",
         "mileage",
+        "lat",
+        "lng",
+        "lon",
+        "year",
+        "duration",
+        "runtime",
+        "altitude",
+        "elevation",
+        "speed",
+        "damage",
     ]),
     "words",
     "our default",
@@ -119,15 +132,55 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
             let quantity = names::words(leaf).last().is_some_and(|last| {
                 quantities.iter().any(|q| q == last || *q == meaning::singular(last))
             });
-            if !(money || quantity) || meaning::is_code(leaf) || meaning::is_id(leaf) {
+            if meaning::is_code(leaf) || meaning::is_id(leaf) {
                 return None;
             }
             let numbers = numbers(field, share, min)?;
+            if !(money || quantity || are_measured(leaf, field, &numbers)) {
+                return None;
+            }
             (!has_number_twin(profile, field))
                 .then(|| draft(collection, profile, field, &numbers, money))
         })
         .collect();
     grouping::report(cx, &collection.namespace, drafts, "hold numbers as strings");
+}
+
+/// Fewer different fractions may be labels.
+const MIN_FRACTIONS: f64 = 20.0;
+
+/// Whether the strings are measurements by what they look like: most have a fraction, and they are
+/// many different ones. Versions, times of day and numbers of chapters have such names.
+fn are_measured(name: &str, field: &Field, numbers: &Numbers) -> bool {
+    let labels = [
+        "version",
+        "ver",
+        "release",
+        "build",
+        "section",
+        "chapter",
+        "paragraph",
+        "clause",
+        "time",
+        "date",
+        "hour",
+        "no",
+        "nr",
+        "number",
+        "key",
+        "label",
+        "name",
+        "title",
+        "path",
+        "ip",
+        "address",
+        "grade",
+        "class",
+    ];
+    let is_label = names::words(name).iter().any(|word| labels.contains(&word.as_str()));
+    !is_label
+        && numbers.fractions * 10 >= numbers.strings * 9
+        && field.distinct.values >= MIN_FRACTIONS
 }
 
 struct Numbers {
@@ -259,6 +312,15 @@ fn draft(
 
 #[cfg(test)]
 mod tests {
+    #[test]
+    fn dm_09_6_many_fractions_are_measurements_whatever_their_name() {
+        let many = |name: &str| check("T013", &format!("x30 {{\"{name}\": \"0.9$i\"}}")).len();
+        assert_eq!((many("bv"), many("lat")), (1, 1));
+        assert_eq!((many("apiVersion"), many("startTime"), many("section")), (0, 0, 0));
+        assert_eq!(check("T013", "x30 {\"bv\": \"0.9\"}"), []);
+        assert_eq!(check("T013", "x30 {\"year\": \"1999\"}").len(), 1);
+    }
+
     use crate::testing::check;
 
     #[test]

@@ -50,10 +50,16 @@ fn is_exchange_rate(profile: &Profile, field: &Field) -> bool {
         })
 }
 
+/// Whether a unit stands beside an amount: grams, not money.
+fn has_unit(profile: &Profile, field: &Field) -> bool {
+    let is_unit = |f: &&Field| matches!(normalised(&f.name).as_str(), "unit" | "units" | "uom");
+    normalised(field.path.leaf()) == "amount" && siblings(profile, field).iter().any(is_unit)
+}
+
 /// Whether a field holds money by its name, its parent's name counting for `price.value`.
 pub fn is_money_field(profile: &Profile, field: &Field) -> bool {
     let leaf = field.path.leaf();
-    if is_exchange_rate(profile, field) {
+    if is_exchange_rate(profile, field) || has_unit(profile, field) {
         return false;
     }
     if sounds_like_money(leaf) {
@@ -109,10 +115,23 @@ mod tests {
 
     #[test]
     fn a_money_word_with_another_sense_is_no_money() {
-        for name in ["price", "prices", "unitPrice", "amounts", "shippingFees", "accountBalance"] {
+        for name in [
+            "price",
+            "prices",
+            "unitPrice",
+            "amounts",
+            "shippingFees",
+            "accountBalance",
+            "Total_Receipts",
+            "Debts_Owed_By",
+            "Cash_on_Hand",
+            "Individual_Contributions",
+        ] {
             assert!(sounds_like_money(name), "{name}");
         }
-        for name in ["whiteBalance", "queryCost", "manaCost", "taxRate", "tags", "value", ""] {
+        for name in
+            ["whiteBalance", "queryCost", "manaCost", "taxRate", "tags", "value", "", "loanOnDate"]
+        {
             assert!(!sounds_like_money(name), "{name}");
         }
     }
