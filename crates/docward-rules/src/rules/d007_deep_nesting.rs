@@ -87,8 +87,8 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
     let failed = nesting.depth > fail;
     let limit = if failed { fail } else { warn };
     let over = if nesting.shared_with_geometry {
-        // Documents are counted by their deepest place, which may be a geometry: the most frequent
-        // deep field is what is known.
+        // Documents are counted by their deepest place, which may be a geometry, and fields by their
+        // values, of which a document may have several: neither is exceeded.
         nesting
             .places
             .iter()
@@ -96,9 +96,9 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
             .map(|f| f.count)
             .max()
             .unwrap_or(1)
-            .min(profile.documents)
+            .min(beyond(profile, limit))
     } else {
-        profile.depths.iter().skip(limit as usize + 1).sum::<u64>().max(1)
+        beyond(profile, limit)
     };
     let ns = &collection.namespace;
     // Other parts of the document that are deep too; neighbours of the deepest go with it.
@@ -170,6 +170,11 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
         );
     }
     cx.report(draft);
+}
+
+/// The number of documents with something deeper than the limit.
+fn beyond(profile: &Profile, limit: u32) -> u64 {
+    profile.depths.iter().skip(limit as usize + 1).sum::<u64>().max(1)
 }
 
 /// Where documents are deepest, geometries aside.
@@ -292,6 +297,14 @@ fn lift(profile: &Profile, path: &FieldPath, warn: u32) -> Option<Lift> {
 
 #[cfg(test)]
 mod tests {
+    #[test]
+    fn dm_06_1_elements_of_one_document_are_not_documents() {
+        let body = r#"{"a": {"media": [{"b": {"c": {"d": 1}}}, {"b": {"c": {"d": 1}}}]}, "place": {"box": {"in": {"type": "Polygon", "coordinates": [[[1.5, 2.5]]]}}}}
+x20 {"a": {"n": 1}}"#;
+        let found = check("D007", body);
+        assert!(found[0].what.contains("; 1 of 21 documents is deeper"), "{}", found[0].what);
+    }
+
     use docward_model::{DataValue, Severity};
 
     use crate::testing::{check, check_with};

@@ -214,7 +214,8 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
             renames.iter().map(|(a, b)| (a.clone(), DataValue::from(b.as_str()))).collect(),
         ),
     );
-    if one_style || foreign.is_some() {
+    // One document shows how it was written, not how the collection is.
+    if one_style || foreign.is_some() || profile.total.max(profile.documents) == 1 {
         draft = draft.severity(Severity::Info);
     }
     let reachable = reachable(&offenders, target);
@@ -443,8 +444,9 @@ mod tests {
     fn dm_04_1_pascal_case_throughout_is_information() {
         let found = check("N011", r#"{"_id": 1, "FirstName": "a", "LastName": "b"}"#);
         assert_eq!(found[0].severity, Severity::Info);
-        let found = check("N011", r#"{"_id": 1, "FirstName": "a", "LastName": "b", "phone": 1}"#);
-        assert_eq!(found[0].severity, Severity::Warn);
+        let mixed = r#"{"FirstName": "a", "LastName": "b", "phone": 1}"#;
+        assert_eq!(check("N011", &format!("x2 {mixed}"))[0].severity, Severity::Warn);
+        assert_eq!(check("N011", mixed)[0].severity, Severity::Info, "a single document");
     }
 
     #[test]

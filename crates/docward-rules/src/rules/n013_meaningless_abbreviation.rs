@@ -201,6 +201,7 @@ const COMPANY: &[&[&str]] = &[
     &["t", "v"],
     &["r", "w"],
     &["i", "j"],
+    &["u", "v"],
 ];
 
 /// Whether the siblings are keys of translations, countries or states: nearly all are two-letter
