@@ -7,7 +7,7 @@
 //!
 //! Names: files in a dump's layout, archives and `--namespace` give real names. A loose file is
 //! collection *stem* of database `test` (or of the directory it is in, below the named one).
-//! `names_are_real` is false as soon as one collection has only such a name.
+//! Naming rules do not judge such a name (`has_guessed_name`).
 //!
 //! The modules:
 //!

@@ -22,6 +22,8 @@ pub(crate) struct Entry {
     pub(crate) namespace: Namespace,
     /// True if the data itself contains its name.
     real: bool,
+    /// The files with its documents.
+    pub(crate) files: Vec<String>,
     /// Its UUID on the server.
     pub(crate) uuid: Option<String>,
     pub(crate) kind: CollectionKind,
@@ -70,6 +72,8 @@ pub(crate) struct Table {
     pub(crate) key_analyses: Vec<KeyAnalysis>,
     /// The lookups in collections of which a sample was read.
     pub(crate) lookups: Vec<Lookup>,
+    /// Notes for the reader of the evidence.
+    pub(crate) notes: Vec<String>,
 }
 
 impl Table {
@@ -83,6 +87,7 @@ impl Table {
         self.entries.push(Entry {
             namespace: place.namespace.clone(),
             real: place.real,
+            files: Vec::new(),
             uuid: None,
             kind: CollectionKind::Plain,
             options: None,
@@ -152,7 +157,8 @@ impl Table {
         mut profiles: BTreeMap<Slot, Profiled>,
         mut checked: BTreeMap<Slot, Checked>,
     ) -> Evidence {
-        let names_are_real = !self.entries.is_empty() && self.entries.iter().all(|e| e.real);
+        let names_are_real = self.entries.iter().any(|e| e.real);
+        self.notes.extend(merged(&self.entries));
         let databases: BTreeSet<_> =
             self.entries.iter().map(|entry| entry.namespace.database.clone()).collect();
         let mut all_links = BTreeMap::new();
@@ -161,6 +167,7 @@ impl Table {
             let mut collection = Collection {
                 indexes: entry.indexes.or_else(|| self.old_indexes.remove(&entry.namespace)),
                 namespace: entry.namespace,
+                has_guessed_name: !entry.real,
                 uuid: entry.uuid,
                 kind: entry.kind,
                 options: entry.options,
@@ -217,7 +224,7 @@ impl Table {
             references,
             copies,
             key_analyses: self.key_analyses,
-            notes: Vec::new(),
+            notes: self.notes,
             workload: None,
             network: None,
             uris: Vec::new(),
@@ -226,6 +233,23 @@ impl Table {
             design: None,
         }
     }
+}
+
+/// A note on collections with documents in several files: two dumps may hold the same documents.
+fn merged(entries: &[Entry]) -> Option<String> {
+    let mut several: Vec<&Entry> = entries.iter().filter(|e| e.files.len() > 1).collect();
+    several.sort_by(|a, b| a.namespace.cmp(&b.namespace));
+    let first = several.first()?;
+    let (name, files) = (&first.namespace, first.files.join(" and "));
+    Some(match several.len() {
+        1 => {
+            format!("{name} was read from {files} as one collection: documents in both count twice")
+        }
+        n => format!(
+            "{n} collections were read from several files each, as one collection; for example {name} \
+             from {files}: documents in both count twice"
+        ),
+    })
 }
 
 /// Returns whether documents are buckets of a time series. Servers from 8.3 on dump them under the

@@ -66,10 +66,8 @@ impl Evidence {
     /// Adds the evidence of another source. If both have the same collection, the first one wins;
     /// returns the collections of the other that were left out.
     pub fn absorb(&mut self, other: Self) -> Vec<Namespace> {
-        let is_empty = self.collections.is_empty();
         let names_are_real = other.deployment.names_are_real;
-        self.deployment.names_are_real =
-            names_are_real && (is_empty || self.deployment.names_are_real);
+        self.deployment.names_are_real |= names_are_real;
         self.deployment.server_version =
             self.deployment.server_version.or(other.deployment.server_version);
         self.server = self.server.take().or(other.server);
@@ -99,8 +97,9 @@ impl Evidence {
 pub struct Deployment {
     /// Major and minor version of the server, when known.
     pub server_version: Option<(u32, u32)>,
-    /// True if database and collection names come from the data itself. False for a loose JSON file
-    /// whose name is derived from the file name: naming rules then do not apply.
+    /// True if database and collection names come from the data itself, at least some of them. False
+    /// for loose JSON files, whose names are derived from the file names: naming rules then do not
+    /// apply.
     pub names_are_real: bool,
 }
 
@@ -314,6 +313,9 @@ impl Index {
 pub struct Collection {
     /// Its name.
     pub namespace: Namespace,
+    /// True if the name is that of a file, and not from the data.
+    #[serde(default)]
+    pub has_guessed_name: bool,
     /// The UUID that distinguishes it from another collection with the same name.
     #[serde(default)]
     pub uuid: Option<String>,
@@ -340,6 +342,7 @@ impl Collection {
     pub fn named(namespace: Namespace) -> Self {
         Self {
             namespace,
+            has_guessed_name: false,
             uuid: None,
             kind: CollectionKind::Plain,
             options: None,

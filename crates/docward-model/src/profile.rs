@@ -294,6 +294,12 @@ pub struct NumberProfile {
     /// Doubles between 2^53 and 2^64, where a double cannot hold every whole number.
     #[serde(default)]
     pub inexact_doubles: u64,
+    /// Longs of 18 digits or more, of those examined in detail.
+    #[serde(default)]
+    pub long_ids: u64,
+    /// Those of them that have the digits which a double shows.
+    #[serde(default)]
+    pub rounded_longs: u64,
     /// NaN or infinite.
     pub not_finite: u64,
     /// Doubles, of those examined in detail, whose shortest text has at most 4 decimals.

@@ -17,7 +17,7 @@ use crate::{
     profiler::{Profiler, TIERS},
     rows::{FEW, Leaf, Row},
     stats::{Stats, known},
-    tree::{FORMS, Kind, NONE, NodeId, ROOT},
+    tree::{FORMS, Folded, Kind, NONE, NodeId, ROOT},
 };
 
 /// A finished profile and the data for comparing collections.
@@ -70,12 +70,18 @@ impl Profiler {
     fn fold_small(&mut self) {
         for id in 0..self.tree.nodes.len() as NodeId {
             let node = &self.tree.nodes[id as usize];
-            if node.alias != NONE || node.any != NONE || node.children.is_empty() {
+            if node.alias != NONE || node.children.is_empty() {
                 continue;
             }
-            if self.tree.few_keys_are_data(id) || self.keys_are_proper_names(id) {
+            if node.any != NONE {
+                self.tree.fold_rare(id);
+                continue;
+            }
+            let proper = || self.keys_are_proper_names(id).then_some(Folded::All);
+            if let Some(folded) = self.tree.few_keys_are_data(id).or_else(proper) {
+                self.tree.fold(id, 0, folded);
+                self.tree.fold_rare(id);
                 let per_object = self.keys_per_object(id);
-                self.tree.fold(id, 0);
                 if let Some(keys) = &mut self.tree.nodes[id as usize].keys {
                     keys.per_object = per_object;
                 }
@@ -114,11 +120,10 @@ impl Profiler {
     fn keys_per_object(&self, object: NodeId) -> crate::histogram::Histogram {
         let node = &self.tree.nodes[object as usize];
         let objects = self.tree.objects(object).max(1);
-        let uses: u64 =
-            node.children.iter().map(|&c| self.tree.nodes[c as usize].stats.count()).sum();
+        let uses = self.tree.nodes[node.any as usize].stats.count();
+        // Names are in most objects: the largest has them beside its keys.
+        let most = u64::from(node.most_fields).saturating_sub(node.children.len() as u64).max(1);
         let mut histogram = crate::histogram::Histogram::default();
-        let own_id = node.children.iter().any(|&c| self.tree.nodes[c as usize].is_own_id);
-        let most = u64::from(node.most_fields).saturating_sub(u64::from(own_id));
         histogram.add_many(uses.div_ceil(objects).min(most), objects - 1);
         histogram.add(most);
         histogram
@@ -561,6 +566,11 @@ impl Finisher {
             (min, max) = (0.0, 0.0);
         }
         let leaves = || self.leaves[id as usize].iter().filter(|(_, l)| l.tag == 0x01);
+        let longs: Vec<i64> = self.leaves[id as usize]
+            .iter()
+            .filter(|(_, l)| l.tag == 0x12 && l.sort.unsigned_abs() >= EIGHTEEN_DIGITS)
+            .map(|(_, l)| l.sort)
+            .collect();
         Some(NumberProfile {
             min,
             max,
@@ -568,6 +578,8 @@ impl Finisher {
             fractional_doubles: doubles.fractional,
             inexact_doubles: doubles.inexact,
             not_finite: doubles.not_finite,
+            long_ids: longs.len() as u64,
+            rounded_longs: longs.iter().filter(|&&n| is_text_of_double(n)).count() as u64,
             examined_doubles: leaves().count() as u64,
             short_decimals: leaves().filter(|(_, l)| l.short).count() as u64,
         })
@@ -680,6 +692,15 @@ impl Finisher {
         }
         best
     }
+}
+
+/// The smallest number of 18 digits: a double shows 17 at most, and zeros behind them.
+const EIGHTEEN_DIGITS: u64 = 100_000_000_000_000_000;
+
+/// Whether a number is what a program prints of the nearest double. Of the numbers of 18 digits, one in
+/// sixteen is.
+fn is_text_of_double(n: i64) -> bool {
+    (n as f64).to_string() == n.to_string()
 }
 
 fn is_scalar(kind: BsonType) -> bool {

@@ -273,7 +273,7 @@ impl Profiler {
         let ordered = level == 0 && self.scratch.row.is_some();
         let mut previous = NONE;
         let mut guesses = self.tree.first_guesses(object);
-        let mut fields: u32 = 0;
+        let (mut fields, mut keys_of_data): (u32, u32) = (0, 0);
         let mut shape: u64 = 0;
         while at < end {
             let start = at;
@@ -308,6 +308,7 @@ impl Profiler {
             if place.kind == Kind::Named {
                 (previous, guesses) = (node, place.next);
             } else {
+                keys_of_data += 1;
                 (previous, guesses) = (NONE, self.tree.first_guesses(object));
             }
             at = self.value(bytes, tag, start, at, end, node, level);
@@ -319,8 +320,6 @@ impl Profiler {
             self.scratch.shape = shape;
         }
         if fields > 0 {
-            // The own `_id` is a name and not one of the keys that are data.
-            let own_id = u32::from(object == ROOT && self.tree.has_own_id());
             // The depth of values in this object; the root's fields have depth 0 (ALG-1).
             let up = &mut self.tree.nodes[object as usize];
             up.most_fields = up.most_fields.max(fields);
@@ -330,7 +329,9 @@ impl Profiler {
             if up.any != NONE
                 && let Some(keys) = &mut up.keys
             {
-                keys.per_object.add(u64::from(fields.saturating_sub(own_id)));
+                // The keys of the object whose reading showed that they are data began as names.
+                let names = u32::try_from(up.children.len()).unwrap_or(u32::MAX);
+                keys.per_object.add(u64::from(keys_of_data.max(fields.saturating_sub(names))));
             }
         }
         if self.scratch.refs.len() > refs_before {

@@ -87,27 +87,41 @@ pub(crate) struct Node {
     pub(crate) alias: NodeId,
 }
 
+/// Which keys of an object are data.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) enum Folded {
+    /// Dates and numbers; the others are names of fields: columns beside years.
+    Formed,
+    /// All of them.
+    All,
+}
+
 /// Keys of a folded object.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Keys {
+    pub(crate) folded: Folded,
     pub(crate) distinct: Sketch,
     pub(crate) examples: Vec<(u64, String)>,
     pub(crate) forms: [u64; 5],
     pub(crate) per_object: crate::histogram::Histogram,
 }
 
-impl Default for Keys {
-    fn default() -> Self {
+impl Keys {
+    fn new(folded: Folded) -> Self {
         Self {
+            folded,
             distinct: Sketch::new(SAMPLE_SHALLOW),
             examples: Vec::new(),
             forms: [0; 5],
             per_object: crate::histogram::Histogram::default(),
         }
     }
-}
 
-impl Keys {
+    /// Returns whether a key is data.
+    fn holds(&self, key: &[u8]) -> bool {
+        self.folded == Folded::All || key_form(key).is_some()
+    }
+
     #[inline]
     pub(crate) fn note(&mut self, key: &[u8]) {
         let hash = hash::bytes(key);
@@ -273,15 +287,6 @@ impl Tree {
         }
     }
 
-    /// Whether documents have an `_id`. It comes first, or at least before its object is folded.
-    pub(crate) fn has_own_id(&self) -> bool {
-        self.nodes[ROOT as usize].any != NONE
-            && self.nodes[ROOT as usize]
-                .children
-                .iter()
-                .any(|&id| self.nodes[id as usize].is_own_id)
-    }
-
     /// Reduces every place to its share.
     pub(crate) fn settle_shares(&mut self) {
         if let Some((k, values)) = self.share() {
@@ -320,11 +325,14 @@ impl Tree {
     pub(crate) fn child(&mut self, parent: NodeId, key: &[u8], at: u64) -> NodeId {
         // The documents' own `_id` is a name, whatever the other keys are.
         let own_id = parent == ROOT && key == b"_id";
-        if self.nodes[parent as usize].any != NONE && !own_id {
-            if let Some(keys) = &mut self.nodes[parent as usize].keys {
-                keys.note(key);
-            }
-            return self.nodes[parent as usize].any;
+        let any = self.nodes[parent as usize].any;
+        if any != NONE
+            && !own_id
+            && let Some(keys) = &mut self.nodes[parent as usize].keys
+            && keys.holds(key)
+        {
+            keys.note(key);
+            return any;
         }
         let key_hash = hash::bytes(key);
         let slot = self.slot_of(parent, key, key_hash);
@@ -335,7 +343,7 @@ impl Tree {
             // The number of nodes is bounded: beyond the limit an object's new keys share one
             // place.
             self.capped = true;
-            self.fold(parent, at);
+            self.fold(parent, at, Folded::All);
             return self.child(parent, key, at);
         }
         let up = &self.nodes[parent as usize];
@@ -350,9 +358,12 @@ impl Tree {
             self.rehash();
         }
         let children = self.nodes[parent as usize].children.len();
-        if children >= FOLD_FORMED && children.is_power_of_two() && self.keys_are_data(parent) {
-            self.fold(parent, at);
-            return self.nodes[parent as usize].any;
+        if children >= FOLD_FORMED
+            && children.is_power_of_two()
+            && let Some(folded) = self.keys_are_data(parent)
+        {
+            self.fold(parent, at, folded);
+            return self.resolve(id);
         }
         id
     }
@@ -394,53 +405,66 @@ impl Tree {
     }
 
     /// Returns whether the keys of an object are data rather than names, decided while reading.
-    fn keys_are_data(&self, object: NodeId) -> bool {
+    fn keys_are_data(&self, object: NodeId) -> Option<Folded> {
         let node = &self.nodes[object as usize];
         let children = node.children.len();
         if children >= FOLD_ALWAYS {
-            return true;
+            return Some(Folded::All);
         }
-        let formed = node
-            .children
-            .iter()
-            .filter(|&&c| key_form(&self.nodes[c as usize].key).is_some())
-            .count();
-        if formed * 5 >= children * 4 {
-            return true;
+        let formed = self.formed(&node.children);
+        if formed.is_some() {
+            return formed;
         }
         if children < FOLD_SPARSE {
-            return false;
+            return None;
         }
         // An open set of names, each in few of the objects.
         let objects = self.objects(object).max(1);
         let uses: u64 = node.children.iter().map(|&c| self.nodes[c as usize].stats.count()).sum();
-        (uses as f64) < 0.05 * (objects as f64) * (children as f64)
+        ((uses as f64) < 0.05 * (objects as f64) * (children as f64)).then_some(Folded::All)
+    }
+
+    /// What is data if four of five of these keys have the form of data. Addresses and ids do not
+    /// stand among names; dates and numbers do.
+    fn formed(&self, children: &[NodeId]) -> Option<Folded> {
+        let forms = children.iter().filter_map(|&c| key_form(&self.nodes[c as usize].key));
+        let plain = |form: &KeyForm| matches!(form, KeyForm::Date | KeyForm::Number);
+        let (plain, personal): (Vec<_>, Vec<_>) = forms.partition(plain);
+        let formed = plain.len() + personal.len();
+        (formed * 5 >= children.len() * 4).then_some(if personal.is_empty() {
+            Folded::Formed
+        } else {
+            Folded::All
+        })
     }
 
     /// Returns whether the keys of an object are data, decided after everything was read. Objects
     /// folded while reading satisfy this too, so the order of documents does not matter.
-    pub(crate) fn few_keys_are_data(&self, object: NodeId) -> bool {
+    pub(crate) fn few_keys_are_data(&self, object: NodeId) -> Option<Folded> {
         let node = &self.nodes[object as usize];
         let child = |id: &NodeId| &self.nodes[*id as usize];
-        let names: Vec<&NodeId> = node.children.iter().filter(|c| !child(c).is_own_id).collect();
+        let names: Vec<NodeId> =
+            node.children.iter().copied().filter(|c| !child(c).is_own_id).collect();
         let all = names.len();
         // A single UUID, ObjectId or address is data too; a single number or date may be a name.
-        let personal = |c: &&NodeId| {
+        let personal = |c: &NodeId| {
             matches!(
                 key_form(&child(c).key),
                 Some(KeyForm::Uuid | KeyForm::ObjectId | KeyForm::Various)
             )
         };
         if all < 2 && !(all == 1 && node.kind != Kind::Root && names.iter().all(personal)) {
-            return false;
+            return None;
         }
-        let formed = names.iter().filter(|c| key_form(&child(c).key).is_some()).count();
-        if formed == all || (all >= 8 && formed * 5 >= all * 4) {
-            return true;
+        let formed = self
+            .formed(&names)
+            .filter(|_| all >= 8 || names.iter().all(|c| key_form(&child(c).key).is_some()));
+        if formed.is_some() {
+            return formed;
         }
         // Many names, each in few objects, all with one type of value: a map, not a record.
         if all < SPARSE_NAMES || node.kind == Kind::Root {
-            return false;
+            return None;
         }
         let objects = self.objects(object).max(1);
         let uses: u64 = node.children.iter().map(|c| child(c).stats.count()).sum();
@@ -449,7 +473,7 @@ impl Tree {
             types.iter_mut().zip(child(id).stats.types()).for_each(|(a, b)| *a += b);
         }
         let one_type = types.iter().max().is_some_and(|n| n * 20 >= uses * 19);
-        one_type && (uses as f64) < 0.1 * (objects as f64) * (all as f64)
+        (one_type && (uses as f64) < 0.1 * (objects as f64) * (all as f64)).then_some(Folded::All)
     }
 
     /// The number of objects at a node.
@@ -457,16 +481,56 @@ impl Tree {
         self.nodes[node as usize].stats.of(docward_model::BsonType::Object)
     }
 
-    /// Merges all children of an object into one place.
-    pub(crate) fn fold(&mut self, object: NodeId, at: u64) {
-        if self.nodes[object as usize].any != NONE {
+    /// Merges the children of an object whose keys are data into one place.
+    pub(crate) fn fold(&mut self, object: NodeId, at: u64, folded: Folded) {
+        let keys = self.nodes[object as usize].keys.take();
+        let is_done = keys.as_ref().is_some_and(|k| k.folded == folded || k.folded == Folded::All);
+        if is_done {
+            self.nodes[object as usize].keys = keys;
             return;
         }
-        let mut children = std::mem::take(&mut self.nodes[object as usize].children);
-        let kept: Vec<NodeId> =
-            children.extract_if(.., |c| self.nodes[*c as usize].is_own_id).collect();
+        let mut keys = keys.unwrap_or_else(|| Box::new(Keys::new(folded)));
+        keys.folded = folded;
+        let is_data = |node: &Node| !node.is_own_id && keys.holds(&node.key);
+        let children = std::mem::take(&mut self.nodes[object as usize].children);
+        let (children, kept): (Vec<NodeId>, Vec<NodeId>) =
+            children.into_iter().partition(|&c| is_data(&self.nodes[c as usize]));
         self.nodes[object as usize].children = kept;
+        self.nodes[object as usize].first = NONE;
+        let any = self.any_key(object, at, &children);
+        self.merge_keys(any, &mut keys, children);
+        self.nodes[object as usize].keys = Some(keys);
+    }
+
+    /// Merges names that few of the objects have into the place of keys that are data. Columns beside
+    /// years are in most documents; what is rare among data is data.
+    pub(crate) fn fold_rare(&mut self, object: NodeId) {
+        let objects = self.objects(object);
+        let node = &mut self.nodes[object as usize];
+        let (any, Some(mut keys)) = (node.any, node.keys.take()) else { return };
+        let children = std::mem::take(&mut node.children);
+        let (rare, kept): (Vec<NodeId>, Vec<NodeId>) = children.into_iter().partition(|&c| {
+            let child = &self.nodes[c as usize];
+            !child.is_own_id && child.stats.count() * 2 < objects
+        });
+        self.nodes[object as usize].children = kept;
+        self.merge_keys(any, &mut keys, rare);
+        self.nodes[object as usize].keys = Some(keys);
+    }
+
+    fn merge_keys(&mut self, any: NodeId, keys: &mut Keys, children: Vec<NodeId>) {
+        for child in children {
+            keys.note(&self.nodes[child as usize].key.clone());
+            self.graft_own(any, child);
+        }
+    }
+
+    /// The place of all values of an object whose keys are data, created if new.
+    fn any_key(&mut self, object: NodeId, at: u64, children: &[NodeId]) -> NodeId {
         let up = &self.nodes[object as usize];
+        if up.any != NONE {
+            return up.any;
+        }
         let depth = if up.kind == Kind::Root { 0 } else { up.depth + 1 };
         let first_at =
             children.iter().map(|&c| self.nodes[c as usize].first_at).min().unwrap_or(at);
@@ -474,13 +538,7 @@ impl Tree {
         let any = self.nodes.len() as NodeId;
         self.push(Node::new(b"", 0, object, Kind::AnyKey, depth, first_at, k));
         self.nodes[object as usize].any = any;
-        self.nodes[object as usize].first = NONE;
-        let mut keys = Keys::default();
-        for child in children {
-            keys.note(&self.nodes[child as usize].key.clone());
-            self.graft_own(any, child);
-        }
-        self.nodes[object as usize].keys = Some(Box::new(keys));
+        any
     }
 
     /// Moves the statistics of `from` and everything below it to `to`.
@@ -488,6 +546,7 @@ impl Tree {
         let k = if self.nodes[from as usize].depth <= 2 { SAMPLE_SHALLOW } else { SAMPLE_DEEP };
         let node = &mut self.nodes[from as usize];
         node.alias = to;
+        node.forget_key();
         let stats = std::mem::replace(&mut node.stats, Stats::new(k));
         let children = std::mem::take(&mut node.children);
         let (element, any, keys, first_at) =
@@ -497,8 +556,8 @@ impl Tree {
             let target = self.element(to, first_at);
             self.graft_own(target, element);
         }
-        if any != NONE {
-            self.fold(to, first_at);
+        if let (true, Some(keys)) = (any != NONE, &keys) {
+            self.fold(to, first_at, keys.folded);
             let target = self.nodes[to as usize].any;
             self.graft_own(target, any);
         }
@@ -546,8 +605,8 @@ impl Tree {
             let target = self.element(to, other.nodes[element as usize].first_at);
             self.absorb_node(target, other, element, map);
         }
-        if any != NONE {
-            self.fold(to, first_at);
+        if let (true, Some(keys)) = (any != NONE, &keys) {
+            self.fold(to, first_at, keys.folded);
             let target = self.nodes[to as usize].any;
             self.absorb_node(target, other, any, map);
         }
@@ -592,6 +651,13 @@ impl Node {
     fn ends_at(&self, bytes: &[u8], at: usize, from: usize) -> bool {
         let len = self.key.len();
         bytes.get(at + from..at + len) == Some(&self.key[from..]) && bytes.get(at + len) == Some(&0)
+    }
+
+    /// Makes sure that no prediction finds it any more: no name has these bytes.
+    fn forget_key(&mut self) {
+        const NO_NAME: [u8; 17] = [0xff; 17];
+        (self.head, self.mask) = ([u64::MAX; 2], [u64::MAX; 2]);
+        (self.key, self.key_len) = (NO_NAME.into(), NO_NAME.len() as u32);
     }
 
     fn new(

@@ -1,7 +1,7 @@
 //! Profiles of small collections, and the property that merging parts equals reading the whole.
 
 use bson::{Bson, Document, doc, oid::ObjectId};
-use docward_model::{BsonType, KeyForm, Namespace, Profile, TextClass};
+use docward_model::{BsonType, FieldShape, KeyForm, Namespace, Profile, TextClass};
 use docward_profile::{Profiled, Profiler, relate};
 use proptest::prelude::*;
 
@@ -232,6 +232,57 @@ fn ap_s2_5_the_id_stays_when_top_level_names_are_data() {
     assert_eq!(paths, ["_id", "*"]);
     let dynamic = profile.dynamic.unwrap();
     assert_eq!((dynamic.form, dynamic.keys), (KeyForm::Date, 12.0));
+}
+
+#[test]
+fn ap_s2_5_columns_beside_years_stay_names() {
+    // Folded while reading (70 keys), and at the end (20 keys).
+    for (years, columns) in [(70, 5), (20, 4)] {
+        let documents: Vec<_> = (0..60)
+            .map(|i| {
+                let mut document = doc! { "_id": i };
+                (0..columns).for_each(|n| {
+                    document.insert(format!("column{}", char::from(b'a' + n)), "text");
+                });
+                (0..years).filter(|n| (i + n) % 3 > 0).for_each(|n| {
+                    document.insert((1950 + n).to_string(), i);
+                });
+                if i == 6 {
+                    document.insert("rare", 1);
+                }
+                document
+            })
+            .collect();
+        let profile = profile(&documents);
+        let named = profile.top_level().filter(|f| f.shape == FieldShape::Named);
+        assert_eq!(named.count(), 1 + usize::from(columns), "{years} years");
+        assert_eq!(profile.field("columna").map(|f| f.count), Some(60));
+        let dynamic = profile.dynamic.as_ref().expect("keys that are data");
+        assert_eq!((dynamic.form, dynamic.exact), (KeyForm::Number, true));
+        // One name that a single document has is among the data.
+        assert_eq!(dynamic.keys, f64::from(years) + 1.0);
+        let present = documents.iter().map(|d| d.len() as u64 - 1 - u64::from(columns));
+        let (most, all) = (present.clone().max().unwrap(), present.sum::<u64>());
+        assert_eq!(dynamic.per_object.max, most);
+        assert_eq!(profile.field("*").map(|f| f.count), Some(all));
+    }
+}
+
+/// Predictions must not find the places of names that turned out to be data.
+#[test]
+fn ap_s2_5_no_value_is_lost_when_keys_turn_out_to_be_data() {
+    let documents: Vec<_> = (0..100)
+        .map(|i| {
+            let mut document = doc! { "_id": i };
+            (0..200).for_each(|n| {
+                document.insert((1000 + n).to_string(), n);
+            });
+            document
+        })
+        .collect();
+    let profile = profile(&documents);
+    assert_eq!(profile.field("*").map(|f| f.count), Some(20_000));
+    assert_eq!(profile.dynamic.map(|d| d.per_object.max), Some(200));
 }
 
 #[test]

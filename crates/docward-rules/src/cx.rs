@@ -45,6 +45,17 @@ fn declares_data(rule: &RuleMeta, key: &str) -> bool {
     COMMON_DATA.contains(&key) || rule.data.iter().any(matches)
 }
 
+/// Whether the name of a subject is that of a file or directory, and not from the data: of a collection, or of
+/// a database in which all collections have such names.
+fn is_guessed(evidence: &Evidence, subject: &Subject) -> bool {
+    if let Some(namespace) = subject.collection() {
+        return evidence.collection(namespace).is_some_and(|c| c.has_guessed_name);
+    }
+    let Subject::Database(database) = subject else { return false };
+    let inside = || evidence.collections.iter().filter(|c| c.namespace.database == *database);
+    inside().next().is_some() && inside().all(|c| c.has_guessed_name)
+}
+
 impl<'a> Cx<'a> {
     /// Everything that was seen, for rules that need to look beyond their subject.
     pub fn evidence(&self) -> &'a Evidence {
@@ -147,6 +158,10 @@ impl<'a> Cx<'a> {
 
     /// Says what was found.
     pub fn report(&mut self, mut draft: Draft) {
+        // The name of a loose file says nothing about a collection.
+        if self.rule.needs.contains(&Need::Names) && is_guessed(self.evidence, &draft.at) {
+            return;
+        }
         let namespace = draft.at.namespace();
         if let Some(ns) = &namespace
             && self.settings.is_ignored_at(self.rule, ns)

@@ -191,6 +191,7 @@ impl Reader<'_, '_, '_> {
             let is_read = !namespace.database.is_empty() && self.request.filter.wants(&namespace);
             if is_read {
                 let slot = self.table.slot(&Place { namespace: namespace.clone(), real: true });
+                self.table.entry(slot).files.push(archive.display.to_owned());
                 if self.table.entry(slot).closed {
                     self.troubles.add_for(name(), &Trouble::AfterEnd { at });
                 } else if is_audited(&namespace) {

@@ -55,7 +55,13 @@ impl Reader<'_, '_, '_> {
         let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
         let facts: Option<Facts> = match std::str::from_utf8(bytes) {
             // An empty file is valid: old versions wrote one for collections without options.
-            Ok(text) if text.trim().is_empty() => None,
+            Ok(text) if text.trim().is_empty() => {
+                self.table.notes.push(format!(
+                    "{} is empty: options and indexes of {} are unknown",
+                    item.display, place.namespace
+                ));
+                None
+            }
             Ok(text) => match catalogue::read(text, "") {
                 Ok(facts) => Some(facts),
                 Err(error) => {

@@ -487,6 +487,7 @@ impl<'r, 'scope, 'env> Reader<'r, 'scope, 'env> {
             self.passed_over.insert(place.namespace.to_string());
             return;
         }
+        self.table.entry(slot).files.push(item.display.clone());
         match format {
             Format::Bson => self.read_bson(source, file, slot, stream),
             Format::Json => self.read_json(source, file, slot, stream),

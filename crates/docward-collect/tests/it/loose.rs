@@ -72,7 +72,7 @@ fn a_directory_of_loose_files() {
 }
 
 #[test]
-fn real_and_loose_names_together_are_not_real() {
+fn loose_names_beside_real_ones_are_guessed() {
     let place = Place::new();
     place
         .put("dump/shop/a.bson", bytes(&orders(1)))
@@ -80,8 +80,36 @@ fn real_and_loose_names_together_are_not_real() {
         .put("b.json", "{}");
     let collected = read(&[&place.at("dump"), &place.at("b.json")]);
     assert_eq!(names(&collected), ["shop.a", "test.b"]);
-    assert!(!collected.evidence.deployment.names_are_real);
+    assert!(collected.evidence.deployment.names_are_real);
+    assert!(!collection(&collected, "shop.a").has_guessed_name);
+    assert!(collection(&collected, "test.b").has_guessed_name);
     assert_eq!(collected.sources.len(), 2);
+}
+
+#[test]
+fn two_dumps_of_a_collection_are_noted() {
+    let place = Place::new();
+    for day in ["monday", "tuesday"] {
+        place
+            .put(&format!("{day}/shop/a.bson"), bytes(&orders(4)))
+            .put(&format!("{day}/shop/a.metadata.json"), metadata("a", "{}", &[]));
+    }
+    assert!(place.read("monday").evidence.notes.is_empty());
+    let collected = read(&[&place.at("monday"), &place.at("tuesday")]);
+    assert_eq!(documents(&collected, "shop.a"), 8);
+    let note = &collected.evidence.notes[0];
+    assert!(note.starts_with("shop.a was read from ") && note.contains("tuesday"), "{note}");
+    assert!(note.ends_with(" as one collection: documents in both count twice"), "{note}");
+}
+
+#[test]
+fn an_empty_metadata_file_is_noted() {
+    let place = Place::new();
+    place.put("dump/shop/a.bson", bytes(&orders(4))).put("dump/shop/a.metadata.json", "");
+    let collected = place.read("dump");
+    assert_eq!(problems(&collected), [""; 0]);
+    let note = &collected.evidence.notes[0];
+    assert!(note.ends_with("is empty: options and indexes of shop.a are unknown"), "{note}");
 }
 
 #[test]

@@ -69,7 +69,7 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
         }
         let ns = &collection.namespace;
         let child = proposals::child(cx.evidence(), cx.settings(), collection, profile, field);
-        let each = child.document_bytes(field);
+        let each = child.document_bytes(profile, field);
         let over = profile.documents_larger_than(cx.count(&MAX_BYTES));
         let large = array.lengths.max >= limits.elements;
         let is_rare = profile.sizes.max <= sizes::CORE_LIMIT

@@ -103,8 +103,8 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
     let limit = if failed { fail } else { warn };
     let deeper = profile.depths.iter().skip(limit as usize + 1).sum::<u64>().max(1);
     let over = if nesting.shared_with_geometry {
-        // Documents are counted by their deepest place, which may be a geometry: the most frequent
-        // deep field is what is known.
+        // Documents are counted by their deepest place, which may be a geometry, and fields by their
+        // values, of which a document may have several: neither is exceeded.
         nesting
             .places
             .iter()
@@ -360,6 +360,14 @@ fn lift(profile: &Profile, path: &FieldPath, warn: u32) -> Option<Lift> {
 
 #[cfg(test)]
 mod tests {
+    #[test]
+    fn dm_06_1_elements_of_one_document_are_not_documents() {
+        let body = r#"{"a": {"media": [{"b": {"c": {"d": 1}}}, {"b": {"c": {"d": 1}}}]}, "place": {"box": {"in": {"type": "Polygon", "coordinates": [[[1.5, 2.5]]]}}}}
+x20 {"a": {"n": 1}}"#;
+        let found = check("D007", body);
+        assert!(found[0].what.contains("; 1 of 21 documents is deeper"), "{}", found[0].what);
+    }
+
     use docward_model::{DataValue, Severity};
 
     use crate::testing::{check, check_with};

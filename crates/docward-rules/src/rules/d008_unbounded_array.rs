@@ -264,33 +264,37 @@ fn growth_text(
     // The next limit and the last one: those between are in the data.
     let reaches = match dates.as_slice() {
         [] => String::new(),
-        [one] => format!(" reaches {one}"),
-        [first, .., last] => format!(" reaches {first} and {last}"),
+        [one] => one.clone(),
+        [first, .., last] => format!("{first} and {last}"),
     };
     let pace_of = long_at.or(sizes_at.first().map(|(_, when)| when)).map(|when| when.per_day);
-    let typical = |per_day: f64| format!("typical document: +{} a day", forecast::pace(per_day));
+    // One rate: that of the longest array if it has a date, otherwise the typical one.
+    let typical =
+        |per_day: f64| format!(", +{} a day in a typical document", forecast::pace(per_day));
     match (&unbounded.observed, unbounded.growth) {
         (Some(seen), _) => {
-            let fastest = pace_of.map_or_else(String::new, |per_day| {
-                format!("; the fastest-growing array (+{} a day){reaches}", forecast::pace(per_day))
-            });
-            let seen_on = forecast::seen(seen);
-            format!("`{path}` {seen_on}: {longest}{fastest} ({})", typical(seen.per_day))
+            let pace = pace_of.map_or_else(
+                || typical(seen.per_day),
+                |per_day| {
+                    let pace = forecast::pace(per_day);
+                    format!("; the fastest-growing array (+{pace} a day): {reaches}")
+                },
+            );
+            format!("`{path}` {}: {longest}{pace}", forecast::seen(seen))
         }
         (None, Some(growth)) => {
-            let pace = pace_of.or(rate).map_or_else(String::new, |per_day| {
-                format!(", +{} a day", forecast::pace(per_day))
-            });
+            let pace = pace_of.or(rate).map_or_else(
+                || typical(growth.per_day),
+                |per_day| format!(", +{} a day", forecast::pace(per_day)),
+            );
+            // Without a verb: the days may have passed.
             let at_that_pace = match reaches.as_str() {
                 "" => String::new(),
-                reaches => format!("; at that pace it{reaches}"),
+                reaches => format!("; at that pace: {reaches}"),
             };
             let newest = text::date(growth.newest_ms)
-                .map_or_else(String::new, |day| format!("; data up to {day}"));
-            format!(
-                "`{path}` grows: {longest}{pace}{at_that_pace} ({}{newest})",
-                typical(growth.per_day)
-            )
+                .map_or_else(String::new, |day| format!(" (data up to {day})"));
+            format!("`{path}` grows: {longest}{pace}{at_that_pace}{newest}")
         }
         (None, None) => format!(
             "`{path}` is long and has no limit: p99 {}, longest {} elements{}",
@@ -345,7 +349,7 @@ impl Advice {
             child.parent_id,
             child.index,
             text::in_all(profile, all, |n| text::plural(n, "document")),
-            text::bytes(child.document_bytes(field)),
+            text::bytes(child.document_bytes(profile, field)),
             child.counter,
             ns.collection,
         );
@@ -662,6 +666,13 @@ mod tests {
         assert_eq!(check("D008", vectors), []);
     }
 
+    /// `{_id: {userId, no}, userId, value}`: 5 for the document, and 42, 20 and 11.
+    #[test]
+    fn rf_01_the_size_of_a_plain_element_counts_its_document() {
+        let found = check_with("D008", "ns=db_shop.t_user", &growing(60, 20, "1"));
+        assert!(found[0].todo.contains("of about 78 B each"), "{}", found[0].todo);
+    }
+
     #[test]
     fn ap_s2_1_three_fixes_are_ranked() {
         let found = check("D008", &growing(60, 20, "{\"text\": \"hello\"}"));
@@ -680,10 +691,9 @@ mod tests {
         let (one, ten, full) = (day("reaches1MbOn"), day("reaches10MbOn"), day("full16MbOn"));
         assert!(one < ten && ten < full, "{one} {ten} {full}");
         let what = &found[0].what;
-        assert!(what.contains(&format!(" and 16 MB on {full} (typical document: +")), "{what}");
-        assert!(what.contains("; at that pace it reaches "), "{what}");
-        assert!(what.ends_with("; data up to 2024-02-29)"), "{what}");
-        assert_eq!(what.matches(" a day").count(), 2, "{what}");
+        assert!(what.contains(" a day; at that pace: 1,000 elements on "), "{what}");
+        assert!(what.ends_with(&format!(" and 16 MB on {full} (data up to 2024-02-29)")), "{what}");
+        assert_eq!(what.matches(" a day").count(), 1, "one rate: {what}");
         // Slow growth: only the nearer sizes lie within twenty years.
         let slow = check("D008", &growing(60, 20, "{\"n\": 1}"));
         assert_eq!(slow[0].data.get("full16MbOn"), None, "{}", slow[0].what);

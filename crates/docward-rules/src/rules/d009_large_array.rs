@@ -279,6 +279,17 @@ fn index_on<'a>(collection: &'a Collection, field: &Field) -> Option<&'a str> {
 
 #[cfg(test)]
 mod tests {
+    #[test]
+    fn dm_08_1_maps_and_grids_are_no_lists() {
+        let map = r#"{"type": "Topology", "objects": {"all": {"type": "GeometryCollection", "geometries": $array(1200, {"type": "Polygon", "arcs": [[1, 2, 3]]})}}, "arcs": $array(1500, [[1, 2], [3, 4], [5, 6]])}"#;
+        assert_eq!(check("D009", map), []);
+        assert_eq!(check("D003", map), []);
+        let grid = r#"{"width": 40, "height": 50, "values": $array(2000, 7)}"#;
+        assert_eq!(check("D009", grid), []);
+        let list = r#"{"width": 41, "height": 50, "values": $array(2000, 7)}"#;
+        assert_eq!(check("D009", list).len(), 1);
+    }
+
     use docward_model::{Counted, CountedField, DataValue, Distribution, Severity, TypeCounts};
 
     use crate::testing::{check, check_counted, check_sampled, check_with};

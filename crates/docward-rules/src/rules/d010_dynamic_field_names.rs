@@ -22,7 +22,7 @@ declare_rule! {
     /// - ever new words, and maps of words to records with the same fields: a warning
     /// - closed sets of numbers, such as the minutes `00` to `59`: a note
     ///
-    /// Two such names in one object are enough.
+    /// Two such names in one object are enough. Ordinary names beside them are not counted.
     ///
     /// ## Exceptions
     /// Not reported:
@@ -359,7 +359,13 @@ fn report(
         draft = draft.data("keys", shown).data("exact", keys.exact);
     }
     // Only when the object holds nothing but such keys can all of it become an array.
-    if field.dynamic.is_some() && !is_set && !field.path.in_array() && proposals::is_plain(&path) {
+    let has_names = profile.children(field).any(|f| f.shape == FieldShape::Named);
+    if field.dynamic.is_some()
+        && !is_set
+        && !has_names
+        && !field.path.in_array()
+        && proposals::is_plain(&path)
+    {
         draft = draft.plan(
             Some("RF-08"),
             Safety::Guarded,
@@ -516,6 +522,21 @@ mod tests {
         let set = "x3 {\"_id\": $i, \"tools\": {\"70$i\": true, \"8$i\": true}}";
         let found = check("D010", set);
         assert!(found[0].todo.contains("an array of the keys"), "{}", found[0].todo);
+        assert!(found[0].fix.is_none());
+    }
+
+    #[test]
+    fn ap_s2_5_columns_beside_years_are_not_counted() {
+        let years: Vec<String> = (1960..2019).map(|y| format!("\"{y}\": 1.5")).collect();
+        let columns: Vec<String> =
+            ('a'..='m').map(|c| format!("\"column {c}\": \"x\"")).collect();
+        let (years, columns) = (years.join(", "), columns.join(", "));
+        let found = check("D010", &format!("x30 {{\"_id\": $i, {columns}, {years}}}"));
+        let what = "the documents use years as field names: 59 different names, up to 59 in one document";
+        assert_eq!(found[0].what, what);
+        // An object with other names beside its keys cannot become an array as a whole.
+        let found = check("D010", &format!("x30 {{\"_id\": $i, \"by\": {{{columns}, {years}}}}}"));
+        assert!(found[0].what.contains("59 different names"), "{}", found[0].what);
         assert!(found[0].fix.is_none());
     }
 

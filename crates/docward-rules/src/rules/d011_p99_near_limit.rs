@@ -13,7 +13,7 @@ declare_rule! {
     /// server's limit. If documents of 10 MB exist, D001 reports an error instead.
     ///
     /// ## Why it matters
-    /// If one document in a hundred is this large, size is part of the design and not an accident. When such
+    /// If documents of this size are common, size is part of the design and not an accident. When such
     /// documents grow to ten times their size, their writes fail.
     ///
     /// ## Example
@@ -71,12 +71,7 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
     cx.report(
         Draft::new(
             Subject::Collection(collection.namespace.clone()),
-            format!(
-                "the 99th percentile of document sizes is {}, {} of the 16 MB limit; the largest document has {}",
-                text::bytes(p99),
-                text::percent(p99 as f64 / sizes::DOCUMENT_LIMIT as f64),
-                text::bytes(profile.sizes.max),
-            ),
+            what(profile.documents, p99, profile.sizes.max),
             "documents of this size have little room to grow before MongoDB refuses writes",
             match owner {
                 Some(d) if d.owner == "_id" => "the `_id` itself is too large: use a short `_id` and move its content to another field or collection".to_owned(),
@@ -95,6 +90,30 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
     );
 }
 
+/// Fewer documents have no 99th percentile apart from the largest.
+const HUNDRED: u64 = 100;
+
+fn what(documents: u64, p99: u64, max: u64) -> String {
+    let share = |bytes: u64| text::percent(bytes as f64 / sizes::DOCUMENT_LIMIT as f64);
+    match documents {
+        1 => {
+            format!("the only document has {}, {} of the 16 MB limit", text::bytes(max), share(max))
+        }
+        n if n < HUNDRED => format!(
+            "the largest of {} has {}, {} of the 16 MB limit",
+            text::plural(n, "document"),
+            text::bytes(max),
+            share(max)
+        ),
+        _ => format!(
+            "the 99th percentile of document sizes is {}, {} of the 16 MB limit; the largest document has {}",
+            text::bytes(p99),
+            share(p99),
+            text::bytes(max),
+        ),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use docward_model::Severity;
@@ -106,6 +125,13 @@ mod tests {
         let found = check("D011", "x3 {\"_id\": $i, \"s\": \"$pad(1740000)\"}");
         assert_eq!(found.len(), 1);
         assert_eq!(found[0].severity, Severity::Error);
+        let what = |n: u32| {
+            check("D011", &format!("x{n} {{\"_id\": $i, \"s\": \"$pad(1740000)\"}}"))[0]
+                .what
+                .clone()
+        };
+        assert!(what(1).starts_with("the only document has 1.7 MB, 10"), "{}", what(1));
+        assert!(what(3).starts_with("the largest of 3 documents has 1.7 MB"), "{}", what(3));
         assert_eq!(check("D011", "x3 {\"_id\": $i, \"s\": \"$pad(1600000)\"}"), []);
     }
 

@@ -1,6 +1,6 @@
 //! DM-02.1 and DM-02.5: business databases carry a common prefix.
 
-use docward_model::{Draft, Evidence, Seen, Subject, Unit};
+use docward_model::{Collection, CollectionKind, Draft, Evidence, Seen, Subject, Unit};
 
 use crate::{
     Cx, declare_rule,
@@ -79,15 +79,22 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
         }
         // Collections are sorted by namespace, so the collections of a database are adjacent.
         let start = evidence.collections.partition_point(|c| &c.namespace.database < database);
-        let inside: Vec<_> = evidence.collections[start..]
+        let all: Vec<_> = evidence.collections[start..]
             .iter()
             .take_while(|c| &c.namespace.database == database)
-            .filter(|c| c.kind.is_business())
             .collect();
+        let inside: Vec<_> = all.iter().filter(|c| c.kind.is_business()).collect();
         // Documents are known only when every collection was read.
         let documents: Option<u64> =
             inside.iter().map(|c| c.profile.as_ref().map(|p| p.total.max(p.documents))).sum();
-        let empty = documents == Some(0);
+        // Views hold nothing. Everything else counts: buckets of a time series are measurements.
+        let is_empty = |c: &&Collection| {
+            let is_read = c.kind != CollectionKind::TimeSeries;
+            c.kind == CollectionKind::View
+                || c.stats.is_some_and(|stats| stats.documents == 0)
+                || c.profile.as_ref().is_some_and(|p| is_read && p.total.max(p.documents) == 0)
+        };
+        let empty = !all.is_empty() && all.iter().all(is_empty);
         let temporary = names::words(database).iter().any(|w| {
             let stem = w.trim_end_matches(|c: char| c.is_ascii_digit());
             matches!(stem, "tmp" | "temp" | "test" | "bak" | "backup" | "old" | "copy" | "demo")
@@ -180,6 +187,16 @@ mod tests {
         assert_eq!(found[0].data.get("leftoverCandidate"), Some(&DataValue::Bool(true)));
         let found = check("N002", "@ orders.t_a\n{\"_id\": 1}");
         assert_eq!(found[0].data.get("leftoverCandidate"), Some(&DataValue::Bool(false)));
+    }
+
+    /// Measurements stand in buckets, which are no collection of their own: they count all the same.
+    #[test]
+    fn dm_02_5_what_was_not_counted_is_not_to_be_dropped() {
+        let buckets = "@ iot.system.buckets.t_reading\n{\"_id\": 1, \"control\": {}, \"data\": {}}";
+        let found = check("N002", buckets);
+        assert!(!found[0].todo.starts_with("drop"), "{}", found[0].todo);
+        let unread = "@ iot.t_reading\noptions {\"timeseries\": {\"timeField\": \"ts\"}}";
+        assert!(!check("N002", unread)[0].todo.starts_with("drop"));
     }
 
     #[test]

@@ -152,6 +152,16 @@ mod tests {
     }
 
     #[test]
+    fn dm_03_1_two_spellings_of_one_name_are_not_proposed() {
+        let found =
+            check("N006", "@ db_a.orderdetail\n{\"_id\": 1}\n@ db_a.order_detail\n{\"_id\": 1}");
+        assert_eq!(found.len(), 2);
+        for finding in &found {
+            assert!(finding.fix.is_none() && finding.todo.contains("would also become"));
+        }
+    }
+
+    #[test]
     fn dm_03_1_exempt_names_pass() {
         assert!(check_with("N006", "exempt=legacy", "@ db_shop.legacy\n{\"_id\": 1}").is_empty());
     }

@@ -225,7 +225,9 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
             renames.iter().map(|(a, b)| (a.clone(), DataValue::from(b.as_str()))).collect(),
         ),
     );
-    if one_style || foreign.is_some() || is_foreign {
+    // One document shows how it was written, not how the collection is.
+    let is_one = profile.total.max(profile.documents) == 1;
+    if one_style || foreign.is_some() || is_foreign || is_one {
         draft = draft.severity(Severity::Info);
     }
     if is_foreign {
@@ -462,8 +464,9 @@ mod tests {
     fn dm_04_1_pascal_case_throughout_is_information() {
         let found = check("N011", r#"{"_id": 1, "FirstName": "a", "LastName": "b"}"#);
         assert_eq!(found[0].severity, Severity::Info);
-        let found = check("N011", r#"{"_id": 1, "FirstName": "a", "LastName": "b", "phone": 1}"#);
-        assert_eq!(found[0].severity, Severity::Warn);
+        let mixed = r#"{"FirstName": "a", "LastName": "b", "phone": 1}"#;
+        assert_eq!(check("N011", &format!("x2 {mixed}"))[0].severity, Severity::Warn);
+        assert_eq!(check("N011", mixed)[0].severity, Severity::Info, "a single document");
     }
 
     #[test]

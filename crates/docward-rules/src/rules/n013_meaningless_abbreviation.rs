@@ -213,6 +213,7 @@ const COMPANY: &[&[&str]] = &[
     &["r", "w"],
     &["i", "j"],
     &["f", "m"],
+    &["u", "v"],
 ];
 
 /// Whether the siblings are keys of translations, countries or states: nearly all are two-letter

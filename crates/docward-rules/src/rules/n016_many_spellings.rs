@@ -75,8 +75,8 @@ declare_rule! {
 fn check(collection: &Collection, cx: &mut Cx<'_>) {
     let Some(profile) = &collection.profile else { return };
     let style = dominant_style(&named(profile), Style::Camel).unwrap_or(Style::Camel);
-    for group in spellings(profile) {
-        report(collection, profile, &group, style, cx);
+    for group in spellings(profile).iter().filter(|group| !are_two_concepts(profile, group)) {
+        report(collection, profile, group, style, cx);
     }
     let Some(found) = &cx.evidence().code else { return };
     let name = &collection.namespace.collection;
@@ -95,6 +95,23 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
             report_filter(collection, profile, filter, stored, cx);
         }
     }
+}
+
+/// Whether two fields stand beside each other wherever the rarer one stands, and their values differ in
+/// kind: `commit` with a hash and `Commit` with the name of its author.
+fn are_two_concepts(profile: &Profile, group: &Spellings) -> bool {
+    let [often, rare] = group.members[..] else { return false };
+    let (often, rare) = (&profile.fields[often], &profile.fields[rare]);
+    let both = match group.overlap {
+        Overlap::Exactly(n) | Overlap::AtLeast(n) => n,
+        Overlap::Unknown => 0,
+    };
+    let mean = |field: &Field| field.text.as_ref().map(|text| text.lengths.mean());
+    let differ = match (mean(often), mean(rare)) {
+        (Some(a), Some(b)) => a.max(b) > 1.25 * a.min(b),
+        _ => often.types.dominant() != rare.types.dominant(),
+    };
+    both >= 3 && both * 10 >= often.count.min(rare.count) * 9 && differ
 }
 
 /// Fewer documents say little about what fields there are.
@@ -311,6 +328,15 @@ fn first_of<'f>(fields: &[&'f Field]) -> &'f FieldPath {
 
 #[cfg(test)]
 mod tests {
+    #[test]
+    fn dm_04_6_two_fields_that_differ_in_kind_are_two_concepts() {
+        let hash = "0123456789abcdef0123456789abcdef01234567";
+        let both = format!("x12 {{\"Commit\": \"Ann Lee\", \"commit\": \"{hash}\"}}");
+        assert_eq!(check("N016", &both), []);
+        let copies = "x12 {\"Commit\": \"Ann Lee\", \"commit\": \"Bob Low\"}";
+        assert_eq!(check("N016", copies).len(), 1);
+    }
+
     use crate::testing::{check, check_sampled};
     use docward_model::DataValue;
 

@@ -81,6 +81,7 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
     for collection in &evidence.collections {
         let ns = &collection.namespace;
         if collection.kind.is_business()
+            && !collection.has_guessed_name
             && !server::is_system_database(&ns.database)
             && !ns.collection.starts_with("system.")
             && !server::is_tool_collection(&ns.collection)
@@ -244,7 +245,10 @@ fn report_twins(
                         text::plural(shared as u64, "field"),
                     ),
                     "code with a mistyped name creates a new collection, and its documents are missing from the other",
-                    format!("if they hold the same things, merge them into `{}` and correct the code", main.namespace.collection),
+                    match documents(main) > documents(twin) {
+                        true => format!("if they hold the same things, merge them into `{}` and correct the code", main.namespace.collection),
+                        false => "if they hold the same things, merge them into the one with the right name, and correct the code".to_owned(),
+                    },
                     Seen::all(evidence.collections.len() as u64, Unit::Collections),
                 )
                 .data("sharedFields", shared)

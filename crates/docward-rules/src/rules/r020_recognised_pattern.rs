@@ -5,7 +5,7 @@ use docward_model::{Collection, Draft, FieldShape, Profile, Seen, Subject, Unit}
 
 use crate::facts::{
     growth::{arrays, patterns},
-    text,
+    names, text,
 };
 use crate::{Cx, declare_rule};
 
@@ -289,7 +289,11 @@ fn polymorphic(profile: &Profile) -> Option<Pattern> {
     let field = profile.fields.get(found.field)?;
     // A handful of documents fit any explanation, and a field with many values is no kind.
     let kinds = field.distinct.values.round() as u64;
-    if profile.documents < MIN_POLYMORPHIC || !(2..=20).contains(&kinds) {
+    // Fields come and go from year to year; that makes no kinds.
+    let says_when = names::words(field.path.leaf()).last().is_some_and(|word| {
+        matches!(word.as_str(), "year" | "month" | "day" | "week" | "date" | "season" | "quarter")
+    });
+    if profile.documents < MIN_POLYMORPHIC || !(2..=20).contains(&kinds) || says_when {
         return None;
     }
     Some(Pattern {
@@ -310,6 +314,17 @@ mod tests {
     use docward_model::Severity;
 
     use crate::testing::check_with;
+
+    #[test]
+    fn pt_poly_1_a_year_makes_no_kinds() {
+        let body = |name: &str| {
+            format!(
+                "x20 {{\"{name}\": 2001, \"a\": 1, \"b\": 2}}\nx20 {{\"{name}\": 2002, \"c\": 1}}"
+            )
+        };
+        assert!(what("db_x.t_car", &body("kind")).contains("polymorphic"));
+        assert_eq!(what("db_x.t_car", &body("modelYear")), "");
+    }
 
     fn what(ns: &str, body: &str) -> String {
         let found = check_with("R020", &format!("ns={ns}"), body);

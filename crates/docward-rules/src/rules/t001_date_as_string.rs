@@ -28,8 +28,12 @@ declare_rule! {
     ///
     /// Also reports fields whose name suggests a time and whose strings are seconds or milliseconds since 1970.
     ///
-    /// It is a note for labels of a month (`2024-03`), and for fields with the name of a date whose text has an
-    /// unknown form. Times of day (`09:30`) are not reported.
+    /// It is a note for
+    /// - labels of a month (`2024-03`)
+    /// - fields with the name of a date whose text has an unknown form
+    /// - a date in three fields: `year`, `month` and `day`
+    ///
+    /// Times of day (`09:30`) are not reported.
     ///
     /// ## Why it matters
     /// Strings compare character by character. Ranges, sorting, `$dateTrunc`, TTL indexes and time zones need
@@ -95,6 +99,47 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
         }
     }
     grouping::report(cx, &collection.namespace, drafts, "hold dates as text");
+    for parts in split_dates(profile) {
+        cx.report(date_in_parts(collection, profile, &parts));
+    }
+}
+
+/// Year, month and day of one date in three fields beside each other: `year`, `month`, `day`, or
+/// `startYear`, `startMonth`, `startDay`.
+fn split_dates(profile: &Profile) -> Vec<[&Field; 3]> {
+    const PARTS: [(&str, f64, f64); 3] =
+        [("year", 1000.0, 9999.0), ("month", 1.0, 12.0), ("day", 1.0, 31.0)];
+    let part = |field: &Field, (name, min, max): (&str, f64, f64)| {
+        let mut words = names::words(&field.name);
+        let is_part = words.pop().is_some_and(|last| last == name)
+            && classes::is_only(field, classes::Class::Number)
+            && field
+                .number
+                .is_some_and(|n| n.min >= min && n.max <= max && n.fractional_doubles == 0);
+        is_part.then(|| words.concat())
+    };
+    let years = profile.fields.iter().filter_map(|year| Some((year, part(year, PARTS[0])?)));
+    let all = years.filter_map(|(year, stem)| {
+        let beside = classes::siblings(profile, year);
+        let find = |of| beside.iter().copied().find(|f| part(f, of).as_ref() == Some(&stem));
+        Some([year, find(PARTS[1])?, find(PARTS[2])?])
+    });
+    all.collect()
+}
+
+fn date_in_parts(collection: &Collection, profile: &Profile, parts: &[&Field; 3]) -> Draft {
+    let [year, month, day] = parts.map(|field| field.path.dotted());
+    Draft::new(
+        Subject::Field(collection.namespace.clone(), parts[0].path.clone()),
+        format!("`{year}`, `{month}` and `{day}` hold one date in three fields"),
+        "a range of days needs a condition for each part, and date operators and TTL indexes do not work on parts",
+        format!("store one Date, for example with {{$dateFromParts: {{year: \"${year}\", month: \"${month}\", day: \"${day}\"}}}}"),
+        profile.seen_in(parts[0], parts[0].count),
+    )
+    .paths(parts.iter().map(|field| field.path.clone()))
+    .level(Level::Information)
+    .clauses(&["DM-09.1"])
+    .key("parts")
 }
 
 fn dates_as_text(
@@ -495,6 +540,22 @@ mod tests {
         let found = check("T001", r#"{"_id": 1, "items": [{"soldAt": "2024-03-15T10:30:00Z"}]}"#);
         let command = &found[0].fix.as_ref().unwrap().command();
         assert!(command.contains("$map"), "{command}");
+    }
+
+    #[test]
+    fn dm_09_1_a_date_in_three_fields_is_a_note() {
+        let found = check("T001", r#"x9 {"start_year": 2024, "start_month": 3, "start_day": $i1}"#);
+        assert_eq!(found.len(), 0, "a day of 81");
+        let found = check("T001", r#"x9 {"startYear": 2024, "startMonth": 3, "startDay": 1$i}"#);
+        assert_eq!((found.len(), found[0].severity), (1, Severity::Info));
+        assert_eq!(found[0].paths.len(), 3);
+        for clean in [
+            r#"x9 {"year": 2024, "month": 3}"#,
+            r#"x9 {"year": 2024, "month": 3, "endDay": 1}"#,
+            r#"x9 {"year": 1, "month": 3, "day": 1}"#,
+        ] {
+            assert!(check("T001", clean).is_empty(), "{clean}");
+        }
     }
 
     #[test]

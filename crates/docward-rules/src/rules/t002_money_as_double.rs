@@ -271,6 +271,13 @@ mod tests {
     }
 
     #[test]
+    fn dm_09_2_names_of_election_reports_say_money() {
+        for name in ["Total_Receipts", "Debts_Owed_By", "Cash_on_Hand", "Contributions"] {
+            assert_eq!(check("T002", &format!("{{\"{name}\": 199.25}}")).len(), 1, "{name}");
+        }
+    }
+
+    #[test]
     fn scaled_longs_and_exact_twins_are_legitimate() {
         assert!(check("T002", r#"{"amount": NumberLong(19999), "scale": 2}"#).is_empty());
         assert!(check("T002", r#"{"amount": 199.99, "amountText": "199.99"}"#).is_empty());

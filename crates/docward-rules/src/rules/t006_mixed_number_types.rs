@@ -4,6 +4,7 @@
 use docward_model::{BsonType, Collection, DataValue, Draft, Field, FieldChange, Profile, Subject};
 
 use crate::facts::{
+    growth::patterns,
     text,
     values::{amounts, classes},
 };
@@ -150,7 +151,8 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
 
 fn mix(profile: &Profile, field: &Field, min_share: f64) -> Option<Mix> {
     // With strings or others among them the larger mix is the finding.
-    if !classes::is_only(field, classes::Class::Number) {
+    // A writer of JSON drops the fraction of a coordinate that has none.
+    if !classes::is_only(field, classes::Class::Number) || patterns::is_geometry(profile, field) {
         return None;
     }
     let doubles = field.types.of(BsonType::Double);
@@ -178,6 +180,13 @@ fn mix(profile: &Profile, field: &Field, min_share: f64) -> Option<Mix> {
 
 #[cfg(test)]
 mod tests {
+    #[test]
+    fn dm_09_6_coordinates_without_a_fraction_are_no_mix() {
+        let places = r#"x9 {"loc": {"type": "Point", "coordinates": [1.5, 48.$i]}}
+x9 {"loc": {"type": "Point", "coordinates": [2, 48.$i]}}"#;
+        assert_eq!(check("T006", places), []);
+    }
+
     use crate::testing::check;
     use docward_model::Severity;
 

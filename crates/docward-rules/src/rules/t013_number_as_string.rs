@@ -21,10 +21,10 @@ declare_rule! {
     /// that hold only strings. At least 99 % of the strings must be numbers, apart from empty ones and marks for a
     /// missing value (`N/A`, `null`).
     ///
-    /// Fields of any other name are reported if they have at least 20 different values and most of them have
-    /// decimals.
-    ///
-    /// Also reports fields of any name whose strings are amounts with a currency (`$8.09M`, `1,234.50 €`).
+    /// Also reports fields of any name whose strings are
+    /// - amounts with a currency (`$8.09M`, `1,234.50 €`)
+    /// - at least 20 different numbers, most with a fraction (`42.53176`), unless the name says version, time
+    ///   or label
     ///
     /// Not reported are ids, codes and versions, and the exact text of a number that a second field holds.
     ///
@@ -110,6 +110,8 @@ threshold!(
         "attendance",
         "depth",
         "speed",
+        "year",
+        "damage",
     ]),
     "words",
     "our default",
@@ -136,7 +138,7 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
                 return None;
             }
             let numbers = numbers(field, share, min)?;
-            if !(money || quantity || are_measurements(field, &numbers)) {
+            if !(money || quantity || are_measured(leaf, field, &numbers)) {
                 return None;
             }
             (!has_number_twin(profile, field))
@@ -146,19 +148,42 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
     grouping::report(cx, &collection.namespace, drafts, "hold numbers as strings");
 }
 
-/// Whether the values alone say that they are measurements: most have decimals, and they differ. Versions and
-/// sections have few values.
-fn are_measurements(field: &Field, numbers: &Numbers) -> bool {
-    let numbered =
-        ["version", "release", "section", "chapter", "build", "revision", "edition", "os"];
-    let words = names::words(field.path.leaf());
-    numbers.fractions * 2 > numbers.strings
-        && field.distinct.values >= MIN_MEASUREMENTS
-        && !words.iter().any(|word| numbered.contains(&word.as_str()))
-}
+/// Fewer different fractions may be labels.
+const MIN_FRACTIONS: f64 = 20.0;
 
-/// Fewer different values may be versions.
-const MIN_MEASUREMENTS: f64 = 20.0;
+/// Whether the strings are measurements by what they look like: most have a fraction, and they are
+/// many different ones. Versions, times of day and numbers of chapters have such names.
+fn are_measured(name: &str, field: &Field, numbers: &Numbers) -> bool {
+    let labels = [
+        "version",
+        "ver",
+        "release",
+        "build",
+        "section",
+        "chapter",
+        "paragraph",
+        "clause",
+        "time",
+        "date",
+        "hour",
+        "no",
+        "nr",
+        "number",
+        "key",
+        "label",
+        "name",
+        "title",
+        "path",
+        "ip",
+        "address",
+        "grade",
+        "class",
+    ];
+    let is_label = names::words(name).iter().any(|word| labels.contains(&word.as_str()));
+    !is_label
+        && numbers.fractions * 10 >= numbers.strings * 9
+        && field.distinct.values >= MIN_FRACTIONS
+}
 
 struct Numbers {
     strings: u64,
@@ -289,6 +314,15 @@ fn draft(
 
 #[cfg(test)]
 mod tests {
+    #[test]
+    fn dm_09_6_many_fractions_are_measurements_whatever_their_name() {
+        let many = |name: &str| check("T013", &format!("x30 {{\"{name}\": \"0.9$i\"}}")).len();
+        assert_eq!((many("bv"), many("lat")), (1, 1));
+        assert_eq!((many("apiVersion"), many("startTime"), many("section")), (0, 0, 0));
+        assert_eq!(check("T013", "x30 {\"bv\": \"0.9\"}"), []);
+        assert_eq!(check("T013", "x30 {\"year\": \"1999\"}").len(), 1);
+    }
+
     use crate::testing::check;
 
     #[test]

@@ -18,11 +18,12 @@ declare_rule! {
     /// Reports fields with the name of an identifier that hold doubles between 2^53 (about 9 × 10^15) and 2^64. From
     /// 2^53 on, a double cannot hold every whole number: the last digits of the identifier are rounded.
     ///
-    /// Whole numbers are reported too if their digits are those of rounded doubles, and a text beside them (`id_str`)
-    /// has all digits.
-    ///
-    /// Also reports, as a warning, ZIP codes as numbers of 3 to 5 digits (`zip`, `zipCode`): a ZIP code has 5
-    /// digits, and a number has no leading zeros. Collections with several countries are not reported.
+    /// Also reports:
+    /// - identifiers stored as longs of 18 digits or more that have the digits of a double
+    ///   (`505874924095815700`): they passed through a program that knows only doubles, such as JavaScript
+    /// - as a warning, ZIP codes as numbers of 3 to 5 digits (`zip`, `zipCode`), and FIPS codes of counties
+    ///   (`fips`) of 4 and 5: such a code has 5 digits, and a number has no leading zeros. Collections with
+    ///   several countries are not reported.
     ///
     /// ## Why it matters
     /// The stored number is not the identifier that was written. Two identifiers can become the same number, and a
@@ -52,7 +53,7 @@ declare_rule! {
     scope: Everywhere,
     needs: [Documents],
     thresholds: [],
-    data: ["doubles", "twin"],
+    data: ["doubles", "rounded", "twin"],
     check: Collection(check),
 }
 
@@ -61,122 +62,118 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
     for field in profile.fields.iter().filter(|field| meaning::is_id(field.path.leaf())) {
         let doubles = field.number.map_or(0, |number| number.inexact_doubles);
         if doubles > 0 {
-            cx.report(draft(collection, profile, field, doubles));
+            let what = format!(
+                "`{}` holds {} above 2^53, where a double rounds the last digits",
+                field.path,
+                text::plural(doubles, "double")
+            );
+            cx.report(draft(collection, profile, field, what).data("doubles", doubles));
+        } else if let Some((rounded, examined)) = rounded_longs(field) {
+            let what = format!(
+                "the longs in `{}` have lost their last digits: {} of {} examined are the text of a double, with zeros at the end",
+                field.path,
+                text::count(rounded),
+                text::count(examined)
+            );
+            cx.report(draft(collection, profile, field, what).data("rounded", rounded));
         }
     }
-    for field in profile.fields.iter().filter(|field| meaning::is_id(field.path.leaf())) {
-        if let Some(twin) = twin(profile, field).filter(|twin| lost_before(field, twin)) {
-            cx.report(rounded_draft(collection, profile, field, twin));
+    for field in &profile.fields {
+        if let Some(code) = lost_zeros(profile, field) {
+            cx.report(code_draft(collection, profile, field, code));
         }
-    }
-    for field in profile.fields.iter().filter(|field| lost_zeros(profile, field)) {
-        cx.report(zip_draft(collection, profile, field));
     }
 }
 
-fn draft(collection: &Collection, profile: &Profile, field: &Field, doubles: u64) -> Draft {
+/// Fewer long numbers prove nothing.
+const MIN_LONGS: u64 = 5;
+
+/// How many of the examined numbers have the digits of a double, if that is all of them but few.
+fn rounded_longs(field: &Field) -> Option<(u64, u64)> {
+    let number = field.number?;
+    let (rounded, all) = (number.rounded_longs, number.long_ids);
+    (all >= MIN_LONGS && field.distinct.values >= MIN_LONGS as f64 && rounded * 20 >= all * 19)
+        .then_some((rounded, all))
+}
+
+fn draft(collection: &Collection, profile: &Profile, field: &Field, what: String) -> Draft {
     let path = &field.path;
     let twin = twin(profile, field);
     let todo = match twin {
         Some(twin) => format!(
-            "store `{}` as long and take the value from `{}`, which has all digits",
+            "take the values of `{}` from `{}`, which has all digits, and store them as longs",
             path.dotted(),
             twin.path.dotted()
         ),
         None => format!(
-            "store `{}` as long, and load the values again from their source: a conversion keeps the rounded digits",
+            "load the values of `{}` again from their source and store them as longs: a conversion keeps the rounded digits",
             path.dotted()
         ),
     };
     Draft::new(
         Subject::Field(collection.namespace.clone(), path.clone()),
-        format!(
-            "`{path}` holds {} above 2^53, where a double rounds the last digits",
-            text::plural(doubles, "double")
-        ),
+        what,
         "two ids can become the same number, and a lookup by the true id finds nothing",
         todo,
         profile.seen_in(field, field.types.numbers()),
     )
     .severity(Severity::Error)
-    .data("doubles", doubles)
     .data("twin", twin.map_or("", |twin| twin.path.as_str()))
 }
 
-/// Whether a program has rounded whole numbers before they were stored, while the text beside them has all digits.
-/// The shortest text of a double ends with zeros, and the digits of ids do not.
-fn lost_before(field: &Field, twin: &Field) -> bool {
-    let is_whole = classes::is_only(field, classes::Class::Number)
-        && field.types.of(BsonType::Double) == 0
-        && field.number.is_some_and(|number| number.max >= 2_f64.powi(53));
-    let is_rounded = |digits: &String| {
-        digits.parse::<f64>().is_ok_and(|n| n >= 2_f64.powi(53) && n.to_string() == *digits)
-    };
-    is_whole
-        && field.examples.len() >= MIN_EXAMPLES
-        && field.examples.iter().all(is_rounded)
-        && !twin.examples.iter().any(is_rounded)
+/// A kind of code of 5 digits.
+struct Code {
+    plural: &'static str,
+    /// Its names, without separators and capitals.
+    names: &'static [&'static str],
+    /// The smallest one: 00501 and 01001.
+    smallest: f64,
+    example: &'static str,
 }
 
-/// One of a hundred ids ends with the zeros of a rounded number by chance.
-const MIN_EXAMPLES: usize = 3;
-
-fn rounded_draft(collection: &Collection, profile: &Profile, field: &Field, twin: &Field) -> Draft {
-    let (path, text) = (&field.path, &twin.path);
-    let numbers = field.types.numbers();
-    Draft::new(
-        Subject::Field(collection.namespace.clone(), path.clone()),
-        format!(
-            "{} in `{path}` {} digits that a double rounded; `{text}` has all digits",
-            text::plural(numbers, "number"),
-            text::form(numbers, "has", "have")
-        ),
-        "two ids can become the same number, and a lookup by the true id finds nothing",
-        format!(
-            "take `{}` as long from `{}`, and read JSON with a parser that keeps 64-bit integers",
-            path.dotted(),
-            text.dotted()
-        ),
-        profile.seen_in(field, numbers),
-    )
-    .severity(Severity::Error)
-    .data("twin", text.as_str())
-    .key("rounded")
-}
-
-/// ZIP codes of 5 digits, and shorter ones: 00501 is the smallest.
-const SMALLEST_ZIP: f64 = 501.0;
-const SMALLEST_WHOLE_ZIP: f64 = 10_000.0;
-const LARGEST_ZIP: f64 = 99_999.0;
+static CODES: [Code; 2] = [
+    Code {
+        plural: "ZIP codes",
+        names: &["zip", "zipcode", "zip5", "postalzip"],
+        smallest: 501.0,
+        example: "a ZIP code has 5 digits: 02138 is stored as 2138",
+    },
+    Code {
+        plural: "FIPS codes",
+        names: &["fips", "fipscode", "countyfips", "fipscounty"],
+        smallest: 1001.0,
+        example: "the FIPS code of a county has 5 digits: 01001 is stored as 1001",
+    },
+];
+const SMALLEST_WHOLE_CODE: f64 = 10_000.0;
+const LARGEST_CODE: f64 = 99_999.0;
 /// Fewer different codes prove nothing.
-const MIN_ZIPS: f64 = 10.0;
+const MIN_CODES: f64 = 10.0;
 
-/// Whether the widths of the numbers prove that they are ZIP codes without their leading zeros.
-fn lost_zeros(profile: &Profile, field: &Field) -> bool {
-    let is_zip = matches!(
-        names::normalised(field.path.leaf()).as_str(),
-        "zip" | "zipcode" | "zip5" | "postalzip"
-    );
+/// The kind of code whose leading zeros the numbers have lost, as their widths prove.
+fn lost_zeros(profile: &Profile, field: &Field) -> Option<&'static Code> {
+    let name = names::normalised(field.path.leaf());
+    let code = CODES.iter().find(|code| code.names.contains(&name.as_str()))?;
     let in_one_country = classes::siblings(profile, field)
         .iter()
         .all(|other| !other.name.to_lowercase().contains("country") || other.distinct.values < 1.5);
-    is_zip
-        && in_one_country
+    let is_lost = in_one_country
         && classes::is_only(field, classes::Class::Number)
-        && field.distinct.values >= MIN_ZIPS
+        && field.distinct.values >= MIN_CODES
         && field.number.is_some_and(|number| {
             number.fractional_doubles == 0
-                && (SMALLEST_ZIP..SMALLEST_WHOLE_ZIP).contains(&number.min)
-                && (SMALLEST_WHOLE_ZIP..=LARGEST_ZIP).contains(&number.max)
-        })
+                && (code.smallest..SMALLEST_WHOLE_CODE).contains(&number.min)
+                && (SMALLEST_WHOLE_CODE..=LARGEST_CODE).contains(&number.max)
+        });
+    is_lost.then_some(code)
 }
 
-fn zip_draft(collection: &Collection, profile: &Profile, field: &Field) -> Draft {
+fn code_draft(collection: &Collection, profile: &Profile, field: &Field, code: &Code) -> Draft {
     let path = &field.path;
     Draft::new(
         Subject::Field(collection.namespace.clone(), path.clone()),
-        format!("`{path}` holds ZIP codes as numbers, and some have lost leading zeros"),
-        "a ZIP code has 5 digits: 02138 is stored as 2138, and a lookup by the code finds nothing",
+        format!("`{path}` holds {} as numbers, and some have lost leading zeros", code.plural),
+        format!("{}, and a lookup by the code finds nothing", code.example),
         format!("store `{}` as a string of 5 digits, with zeros in front", path.dotted()),
         profile.seen_in(field, field.types.numbers()),
     )
@@ -185,7 +182,7 @@ fn zip_draft(collection: &Collection, profile: &Profile, field: &Field) -> Draft
     .key("zeros")
 }
 
-/// Returns the sibling field with the same identifier as text: `id_str` for `id`.
+/// A field beside this one that holds the same identifier as text: `id_str` beside `id`.
 fn twin<'a>(profile: &'a Profile, field: &Field) -> Option<&'a Field> {
     let name = field.path.leaf();
     profile.fields.iter().find(|other| {
@@ -216,15 +213,17 @@ mod tests {
         let found = check("T015", tweets);
         assert_eq!((found.len(), found[0].severity), (1, Severity::Error));
         assert!(found[0].what.contains("holds 40 doubles above 2^53"), "{}", found[0].what);
-        assert!(found[0].todo.contains("take the value from `id_str`"), "{}", found[0].todo);
+        assert!(found[0].todo.contains("from `id_str`, which has all"), "{}", found[0].todo);
         let alone = check("T015", "x40 {\"userId\": {\"$numberDouble\": \"25007592717275955$i\"}}");
-        assert!(alone[0].todo.contains("load the values again"), "{}", alone[0].todo);
+        assert!(alone[0].todo.contains("load the values of `userId` again"), "{}", alone[0].todo);
     }
 
     #[test]
     fn dm_09_4_zip_codes_of_several_widths_have_lost_zeros() {
         let found = check("T015", r#"x12 {"zipCode": 213$i}"#);
         assert_eq!((found.len(), found[0].severity), (1, Severity::Warn));
+        let found = check("T015", r#"x12 {"fips": 101$i}"#);
+        assert!(found[0].what.contains("FIPS codes as numbers"), "{}", found[0].what);
         for clean in [
             r#"x9 {"zip": 9021$i}"#,
             r#"x40 {"zip": "021$i"}"#,
@@ -237,6 +236,33 @@ x9 {"plot": 9021$i}"#,
         ] {
             assert!(check("T015", clean).is_empty(), "{clean}");
         }
+    }
+
+    #[test]
+    fn dm_09_4_longs_with_the_digits_of_doubles_are_an_error() {
+        let ids = [
+            "505874924095815681",
+            "505874922023837696",
+            "505874920140591104",
+            "505874918198624256",
+            "505874915338104833",
+            "505874913551314944",
+        ];
+        let body = |rounded: bool| -> String {
+            let shown = |id: &str| {
+                let double = id.parse::<f64>().unwrap().to_string();
+                if rounded { double } else { id.to_owned() }
+            };
+            let row = |id: &&str| {
+                format!("{{\"id\": {{\"$numberLong\": \"{}\"}}, \"id_str\": \"{id}\"}}", shown(id))
+            };
+            ids.iter().map(row).collect::<Vec<_>>().join("\n")
+        };
+        let found = check("T015", &body(true));
+        assert_eq!((found.len(), found[0].severity), (1, Severity::Error));
+        assert!(found[0].what.contains("6 of 6 examined"), "{}", found[0].what);
+        assert!(found[0].todo.contains("from `id_str`"), "{}", found[0].todo);
+        assert!(check("T015", &body(false)).is_empty());
     }
 
     #[test]

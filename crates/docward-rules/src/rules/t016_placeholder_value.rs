@@ -1,8 +1,11 @@
 //! DM-09.6: numbers and dates that represent a missing value.
 
-use docward_model::{Collection, Draft, Field, Profile, Severity, Subject};
+use docward_model::{BsonType, Collection, Draft, Field, Profile, Severity, Subject};
 
-use crate::facts::{text, values::classes};
+use crate::facts::{
+    text,
+    values::classes::{self, Class},
+};
 use crate::{Cx, declare_rule};
 
 declare_rule! {
@@ -11,9 +14,10 @@ declare_rule! {
     /// ## What it checks
     /// Reports, as a note, fields with values that stand for a missing one:
     /// - `NaN` among the numbers of a field
-    /// - dates of the year 9999 among other dates
+    /// - dates of the year 9999, or of the year 1, among other dates
+    /// - strings such as `N/A`, `\N` and `null` among more than 20 different other strings
     ///
-    /// T001, T005 and T013 judge strings such as `N/A` in fields of dates and numbers.
+    /// T001, T005 and T013 judge such strings in fields of dates and numbers.
     ///
     /// ## Why it matters
     /// Ranges, minima, maxima and averages include such values. `NaN` makes every sum and average `NaN`. A date
@@ -44,12 +48,25 @@ declare_rule! {
     scope: Everywhere,
     needs: [Documents],
     thresholds: [],
-    data: ["notFinite"],
+    data: ["marks", "notFinite"],
     check: Collection(check),
 }
 
 /// 9999-01-01, in milliseconds.
 const LAST_YEAR: i64 = 253_370_764_800_000;
+/// 0002-01-01: the smallest date of some languages lies before it.
+const SECOND_YEAR: i64 = -62_104_060_800_000;
+/// `none` among a few strings is one of the choices.
+const CHOICES: f64 = 20.0;
+
+/// The number of strings that stand for a missing value, in a field of other texts.
+fn marks(field: &Field) -> Option<u64> {
+    let text = field.text.as_ref().filter(|_| classes::is_only(field, Class::Text))?;
+    let others = text.total() - text.placeholders;
+    let judged = text.count(|c| c.is_date() || c.is_number());
+    (text.placeholders > 0 && field.distinct.values > CHOICES && 2 * judged < others)
+        .then_some(text.placeholders)
+}
 
 fn check(collection: &Collection, cx: &mut Cx<'_>) {
     let Some(profile) = classes::shaped_by_people(collection) else { return };
@@ -79,6 +96,31 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
                 format!("`{}` holds dates of the year 9999 among others", field.path),
                 "such a date is the newest in each sort, and ranges and TTL indexes include it",
             )
+        } else if field.dates.is_some_and(|(first, last)| first < SECOND_YEAR && last > SECOND_YEAR)
+        {
+            draft(
+                collection,
+                profile,
+                field,
+                1,
+                format!("`{}` holds dates of the year 1 among others", field.path),
+                "such a date is the oldest in each sort, and a TTL index removes its document at once",
+            )
+        } else if let Some(marks) = marks(field) {
+            draft(
+                collection,
+                profile,
+                field,
+                marks,
+                format!(
+                    "{} in `{}` {} for a missing value, such as `N/A` or `null`",
+                    text::part(marks, field.types.of(BsonType::String), "string"),
+                    field.path,
+                    text::form(marks, "stands", "stand")
+                ),
+                "such a string is a value to each query, count and sort",
+            )
+            .data("marks", marks)
         } else {
             continue;
         };
@@ -115,6 +157,10 @@ mod tests {
 x20 {"weight": {"$numberDouble": "NaN"}}"#,
             r#"x20 {"until": ISODate("2024-03-15T10:30:00Z")}
 x20 {"until": ISODate("9999-12-31T00:00:00Z")}"#,
+            r#"x20 {"until": ISODate("2024-03-15T10:30:00Z")}
+x20 {"until": ISODate("0001-01-01T00:00:00Z")}"#,
+            r#"x30 {"street": "Road $i"}
+x4 {"street": "N/A"}"#,
         ] {
             assert_eq!(check("T016", body).len(), 1, "{body}");
         }
@@ -123,6 +169,10 @@ x20 {"until": ISODate("9999-12-31T00:00:00Z")}"#,
             r#"x20 {"weight": 70.$i}"#,
             r#"x20 {"until": ISODate("9999-12-31T00:00:00Z")}"#,
             r#"x20 {"until": ISODate("2099-12-31T00:00:00Z")}"#,
+            r#"x30 {"size": "large"}
+x4 {"size": "none"}"#,
+            r#"x30 {"price": "1.$i"}
+x4 {"price": "N/A"}"#,
         ] {
             assert!(check("T016", body).is_empty(), "{body}");
         }

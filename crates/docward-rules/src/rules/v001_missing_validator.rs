@@ -23,6 +23,7 @@ declare_rule! {
     /// configuration (`core`), or else inferred: ordinary collections with documents, other than logs, caches,
     /// sessions and settings.
     /// - An error for a declared core collection, a warning for an inferred one: there is no validator.
+    /// - A note for an inferred one with fewer than 10 documents.
     /// - A warning for a declared core collection, a note for an inferred one: the validator consists of query
     ///   operators, or documents can bypass its schema through `$or`.
     ///
@@ -82,6 +83,7 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
     if collection.kind != CollectionKind::Plain
         || server::is_system_database(&ns.database)
         || !cx.is_core(collection)
+        || collection.profile.as_ref().is_some_and(server::holds_server_rows)
     {
         return;
     }
@@ -187,11 +189,16 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
             }],
         );
     }
+    let read = collection.profile.as_ref();
+    let is_tiny = read.is_some_and(|p| p.documents >= p.total && p.documents < FEW);
     if !declared {
-        draft = draft.severity(Severity::Warn);
+        draft = draft.severity(if is_tiny { Severity::Info } else { Severity::Warn });
     }
     cx.report(draft);
 }
+
+/// What fewer documents have in common is no rule yet for those to come.
+const FEW: u64 = 10;
 
 /// The catalogue says it of the collection: a sample of its documents adds no doubt.
 fn seen(collection: &Collection) -> Seen {
@@ -240,7 +247,9 @@ mod tests {
 
     #[test]
     fn dm_11_1_inferred_core_warns_declared_core_is_an_error() {
-        let body = format!("@ db_shop.t_users\n{USER}");
+        let few = check("V001", &format!("@ db_shop.t_users\nx9 {USER}"));
+        assert_eq!(few[0].severity, Severity::Info);
+        let body = format!("@ db_shop.t_users\nx10 {USER}");
         let found = check("V001", &body);
         assert_eq!(found.len(), 1);
         assert_eq!(found[0].severity, Severity::Warn);
@@ -298,6 +307,23 @@ x1500 {"_id": $i, "userName": "li", "age": NumberLong(31), "score": 2, "nick": n
             assert!(check("V001", &body).is_empty(), "{options}");
         }
         assert!(check("V001", &format!("@ db_shop.t_login_log\n{USER}")).is_empty());
+    }
+
+    #[test]
+    fn dm_11_1_documents_of_the_server_are_no_core() {
+        for body in [
+            r#"x20 {"host": "a", "process": "mongod", "asserts": {"user": 1}, "connections": {"current": 1}, "mem": {"bits": 64}, "network": {"bytesIn": 1}}"#,
+            r#"x20 {"v": 2, "key": {"aB": 1, "c_d": -1}, "name": "x", "ns": "a.b"}"#,
+            r#"x20 {"ts": 1, "op": "i", "ns": "a.b", "o": {"_id": 1}}"#,
+        ] {
+            let body = format!("@ db_shop.t_thing\n{body}");
+            assert!(check("V001", &body).is_empty(), "{body}");
+            for rule in ["N011", "N013", "N014"] {
+                assert!(check(rule, &body).is_empty(), "{rule} {body}");
+            }
+        }
+        let products = r#"x20 {"v": 2, "key": {"door": {"size": 1}}, "name": "x"}"#;
+        assert_eq!(check("V001", &format!("@ db_shop.t_thing\n{products}")).len(), 1);
     }
 
     #[test]

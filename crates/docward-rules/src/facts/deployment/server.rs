@@ -77,7 +77,8 @@ pub fn is_gridfs(evidence: &Evidence, namespace: &Namespace) -> bool {
 /// Whether the documents are rows that the server wrote, exported or copied under another name.
 ///
 /// Rows of its profiler hold copies of queries below `command` and `query`; rows of its oplog hold copies of
-/// writes below `o`. No developer chose their field names.
+/// writes below `o`. The same goes for stored replies of `serverStatus`, and for specifications of indexes. No
+/// developer chose their field names.
 pub fn holds_server_rows(profile: &Profile) -> bool {
     let nearly_all = |name: &str, is: fn(&Field) -> bool| {
         profile
@@ -85,6 +86,9 @@ pub fn holds_server_rows(profile: &Profile) -> bool {
             .any(|f| f.name == name && f.count * 10 >= profile.documents * 9 && is(f))
     };
     let text = |f: &Field| f.is_only(BsonType::String);
+    if is_server_status(profile) || are_index_specifications(profile) {
+        return true;
+    }
     if profile.documents == 0 || !nearly_all("op", text) || !nearly_all("ns", text) {
         return false;
     }
@@ -95,6 +99,39 @@ pub fn holds_server_rows(profile: &Profile) -> bool {
     let timed = profile.top_level().any(|f| matches!(f.name.as_str(), "ts" | "wall" | "ui"));
     (asked && nearly_all("millis", |f| f.types.numbers() > 0))
         || (timed && nearly_all("o", |f| f.is_only(BsonType::Object)))
+}
+
+fn is_server_status(profile: &Profile) -> bool {
+    const PARTS: [&str; 8] = [
+        "asserts",
+        "connections",
+        "globalLock",
+        "locks",
+        "mem",
+        "network",
+        "opcounters",
+        "wiredTiger",
+    ];
+    let has = |name: &str| {
+        profile.top_level().any(|f| f.name == name && f.types.of(BsonType::Object) > 0)
+    };
+    profile.top_level().any(|f| f.name == "uptimeMillis" || f.name == "process")
+        && PARTS.iter().filter(|name| has(name)).count() >= 4
+}
+
+/// `{v, key, name, ns}` and options, as `system.indexes` and `listIndexes` show them.
+fn are_index_specifications(profile: &Profile) -> bool {
+    let every = |name: &str, is: fn(&Field) -> bool| {
+        profile.top_level().any(|f| f.name == name && f.count >= profile.documents && is(f))
+    };
+    let is_direction =
+        |f: &Field| f.is_only(BsonType::String) || f.types.numbers() == f.types.non_null();
+    let keys = profile.top_level().find(|f| f.name == "key");
+    profile.documents > 0
+        && every("name", |f| f.is_only(BsonType::String))
+        && every("v", |f| f.types.numbers() > 0)
+        && every("key", |f| f.is_only(BsonType::Object))
+        && keys.is_some_and(|keys| profile.children(keys).all(is_direction))
 }
 
 #[cfg(test)]

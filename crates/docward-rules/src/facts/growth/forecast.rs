@@ -98,7 +98,7 @@ pub fn seen(observed: &Observed) -> String {
     )
 }
 
-/// `reaches 10 MB on 2026-01-02 and 16 MB on 2026-05-01`.
+/// `10 MB on 2026-01-02 and 16 MB on 2026-05-01`: without a verb, because the days may have passed.
 pub fn dates(list: &[(u64, Forecast)]) -> String {
     let parts: Vec<String> = list
         .iter()
@@ -106,9 +106,9 @@ pub fn dates(list: &[(u64, Forecast)]) -> String {
         .collect();
     match parts.split_last() {
         Some((last, rest)) if !rest.is_empty() => {
-            format!("reaches {} and {last}", rest.join(", "))
+            format!("{} and {last}", rest.join(", "))
         }
-        _ => format!("reaches {}", parts.concat()),
+        _ => parts.concat(),
     }
 }
 

@@ -87,7 +87,8 @@ pub fn bound(
             .credible
             .is_seen(&seen)
     });
-    if let Some(n) = vector(profile, field).filter(|_| !grows) {
+    let numbers = vector(profile, field).or_else(|| raster(profile, field));
+    if let Some(n) = numbers.filter(|_| !grows) {
         return Some(Bound::Vector(n));
     }
     // A declared cap that the data has passed is no cap.
@@ -179,12 +180,16 @@ fn is_array(field: &Field) -> bool {
 
 // --- geometry and vectors ------------------------------------------------------------------------
 
-/// Whether a place belongs to a geometry: `coordinates` next to a text `type` (GeoJSON), anything inside it, or a
-/// plain list of points (an array of pairs or triples of numbers).
+/// Whether a place belongs to a geometry: `coordinates` beside a text `type` (GeoJSON), `arcs` there
+/// (TopoJSON), `geometries` made of these, anything inside them, or a plain list of points (an array of
+/// pairs or triples of numbers).
 pub fn is_geometry(profile: &Profile, field: &Field) -> bool {
     let mut at = Some(field);
     while let Some(place) = at {
-        if is_coordinates(profile, place) || is_list_of_points(profile, place) {
+        if is_coordinates(profile, place)
+            || is_list_of_points(profile, place)
+            || are_geometries(profile, place)
+        {
             return true;
         }
         at = profile.parent(place);
@@ -194,10 +199,19 @@ pub fn is_geometry(profile: &Profile, field: &Field) -> bool {
 
 fn is_coordinates(profile: &Profile, field: &Field) -> bool {
     field.shape == FieldShape::Named
-        && field.name == "coordinates"
+        && matches!(field.name.as_str(), "coordinates" | "arcs")
         && field.array.is_some()
         && siblings(profile, field).any(|f| f.name == "type" && f.types.of(BsonType::String) > 0)
         && innermost(profile, field).is_some_and(is_numeric)
+}
+
+/// The members of a `GeometryCollection`.
+fn are_geometries(profile: &Profile, field: &Field) -> bool {
+    field.name == "geometries"
+        && siblings(profile, field).any(|f| f.name == "type" && f.types.of(BsonType::String) > 0)
+        && profile
+            .element(field)
+            .is_some_and(|e| profile.children(e).any(|f| is_coordinates(profile, f)))
 }
 
 fn is_list_of_points(profile: &Profile, field: &Field) -> bool {
@@ -230,6 +244,22 @@ pub fn vector(profile: &Profile, field: &Field) -> Option<u64> {
         && is_numeric(element)
         && !crate::facts::growth::arrays::keeps_coming(field))
     .then_some(lengths.max)
+}
+
+/// The length of a list of numbers with `width` × `height` values beside it: the cells of a grid.
+fn raster(profile: &Profile, field: &Field) -> Option<u64> {
+    let lengths = &field.array.as_ref()?.lengths;
+    let is_cell = |element: &&Field| is_numeric(element);
+    profile.element(field).filter(is_cell)?;
+    let side = |names: [&str; 3]| {
+        let named = |f: &&Field| f.parent == field.parent && names.contains(&f.name.as_str());
+        profile.fields.iter().find(named)?.number
+    };
+    let width = side(["width", "cols", "columns"])?;
+    let height = side(["height", "rows", "lines"])?;
+    let is_area = |length: u64, width: f64, height: f64| length as f64 == width * height;
+    (is_area(lengths.min, width.min, height.min) && is_area(lengths.max, width.max, height.max))
+        .then_some(lengths.max)
 }
 
 // --- caps in the validator -----------------------------------------------------------------------

@@ -53,7 +53,13 @@ pub fn move_indexes(evidence: &Evidence, findings: &mut [Finding]) {
             let drop = Step::DropIndex { namespace: namespace.clone(), index: name.clone() };
             let index = keys.map(|keys| NewIndex { keys, unique, ..NewIndex::default() });
             let create = index.map(|index| Step::CreateIndex { namespace, index });
-            if create.is_some() { &mut moved } else { &mut left }.push(name);
+            match &create {
+                // While both exist, they cannot have the same name.
+                Some(Step::CreateIndex { index, .. }) => {
+                    moved.push(format!("`{name}` (new name: `{}`)", default_name(&index.keys)));
+                }
+                _ => left.push(format!("`{name}`")),
+            }
             if unique {
                 steps.insert(0, drop);
                 steps.extend(create);
@@ -67,10 +73,7 @@ pub fn move_indexes(evidence: &Evidence, findings: &mut [Finding]) {
                 finding.todo.push_str(&format!(
                     "; {does} the {} {}",
                     text::form(names.len() as u64, "index", "indexes"),
-                    text::phrases(
-                        &names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>(),
-                        3
-                    ),
+                    text::phrases(&names, 3),
                 ));
             }
         }
@@ -153,7 +156,9 @@ mod tests {
         let create = command.find("createIndex({orderNo: 1, lastName: -1})").expect("an index");
         assert!(create < command.find("$rename").unwrap(), "{command}");
         assert!(command.ends_with("dropIndex(\"by_name\")"), "{command}");
-        assert!(todo.ends_with("; the command also moves the index `by_name`"), "{todo}");
+        let told =
+            "; the command also moves the index `by_name` (new name: `orderNo_1_lastName_-1`)";
+        assert!(todo.ends_with(told), "{todo}");
         let (command, _) = told(r#"{"key": {"lines.unit_price": 1}, "name": "price"}"#);
         assert!(command.contains("createIndex({\"lines.unitPrice\": 1})"), "{command}");
     }

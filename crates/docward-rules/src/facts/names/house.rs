@@ -17,7 +17,10 @@ pub fn has_prefixes(evidence: &Evidence) -> bool {
     }
     for collection in &evidence.collections {
         let ns = &collection.namespace;
-        if !server::is_system_database(&ns.database) && !ns.collection.starts_with("system.") {
+        if !collection.has_guessed_name
+            && !server::is_system_database(&ns.database)
+            && !ns.collection.starts_with("system.")
+        {
             names += 1;
             prefixed += usize::from(ns.collection.starts_with("t_"));
         }

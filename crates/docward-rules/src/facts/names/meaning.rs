@@ -13,6 +13,18 @@ const MONEY: &[&str] = &[
     "precio", "monto", "importe", "saldo", "sueldo", "salario", "preco", "prezzo", "importo",
     "prix", "montant", "salaire", "preis", "betrag", "harga", "gaji", "fiyat", "tutar",
 ];
+/// What reports call money: receipts, debts, expenses. In the singular.
+const REPORTED: &[&str] = &[
+    "receipt",
+    "debt",
+    "contribution",
+    "disbursement",
+    "expenditure",
+    "expense",
+    "loan",
+    "donation",
+    "earning",
+];
 /// Words that make a money word mean something else (`priceCount`, `taxRate`, `costCenter`).
 const NOT_MONEY: &[&str] = &[
     "count",
@@ -105,11 +117,20 @@ pub fn is_money(name: &str) -> bool {
     {
         all.truncate(per);
     }
+    // `debtsOwedBy`, `cashOnHand`: what it is comes before, whose or where it is after.
+    let whose = ["owed", "on", "by", "from", "to"];
+    if let Some(at) = all.iter().position(|w| whose.contains(&w.as_str()))
+        && at > 0
+        && !all[at..].iter().any(|w| NOT_MONEY.contains(&w.as_str()))
+    {
+        all.truncate(at);
+    }
     let Some(last) = all.last() else { return false };
     if NOT_MONEY.contains(&last.as_str()) {
         return false;
     }
-    let money = |w: &String| MONEY.contains(&w.as_str());
+    let money =
+        |w: &String| MONEY.contains(&w.as_str()) || REPORTED.contains(&singular(w).as_str());
     // The head noun is the last word; a money word before a neutral tail (`priceEur`, `totalUsd`)
     // also counts.
     money(last)

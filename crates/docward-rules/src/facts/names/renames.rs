@@ -8,6 +8,7 @@ use crate::facts::{
     deployment::server,
     names::{
         self,
+        naming::concept,
         suffix::{Tail, time_tail},
     },
     text,
@@ -48,9 +49,15 @@ pub fn without_system(name: &str) -> Option<&str> {
         .filter(|rest| !rest.is_empty() && !server::is_known_system_name(name))
 }
 
-/// Collections by the name that is proposed for each.
+/// Collections by the words of the name that is proposed for each: two spellings of one name are no
+/// names for two collections.
 #[derive(Debug)]
 pub struct Candidates(BTreeMap<Namespace, BTreeSet<String>>);
+
+/// The words of a name, in the database.
+fn words_of(database: &str, name: &str) -> Namespace {
+    Namespace::new(database, concept(name))
+}
 
 impl Candidates {
     /// Collects the proposals of the rules that rename collections.
@@ -59,7 +66,7 @@ impl Candidates {
         for collection in evidence.collections.iter().filter(|c| c.kind.is_business()) {
             let Namespace { database, collection: name } = &collection.namespace;
             let bare = without_system(name).unwrap_or(name);
-            let target = Namespace::new(database.as_str(), house_name(bare, prefix));
+            let target = words_of(database, &house_name(bare, prefix));
             all.entry(target).or_default().insert(name.clone());
         }
         Self(all)
@@ -67,7 +74,7 @@ impl Candidates {
 
     /// As [`obstacle`], with everybody who would get the same name.
     pub fn obstacle(&self, evidence: &Evidence, from: &Namespace, to: &str) -> Option<String> {
-        let target = Namespace::new(from.database.as_str(), to);
+        let target = words_of(&from.database, to);
         let rivals: Vec<&str> = self
             .0
             .get(&target)
@@ -93,7 +100,7 @@ pub fn obstacle(
     }
     (!rivals.is_empty()).then(|| {
         format!(
-            "{} would also become `{to}`: merge them into it, or choose different names",
+            "{} would also become `{to}`, or another spelling of it: merge them into it, or choose different names",
             text::list(rivals, 3)
         )
     })

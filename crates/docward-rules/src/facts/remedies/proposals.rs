@@ -94,10 +94,15 @@ impl Child {
     }
 
     /// Bytes of a document in the child collection: an element, its parent and its `_id`.
-    pub fn document_bytes(&self, array: &Field) -> u64 {
+    pub fn document_bytes(&self, profile: &Profile, array: &Field) -> u64 {
+        let is_object =
+            profile.element(array).is_some_and(|element| element.is_only(BsonType::Object));
         let parent = sizes::element_bytes(&self.parent_id, sizes::OBJECT_ID);
         let id = sizes::element_bytes("_id", 5 + parent + sizes::element_bytes("no", 8));
-        arrays::value_bytes(array) + parent + id
+        let value = arrays::value_bytes(array);
+        // An object becomes the document; anything else becomes a field of one.
+        let element = if is_object { value } else { 5 + sizes::element_bytes("value", value) };
+        element + parent + id
     }
 }
 

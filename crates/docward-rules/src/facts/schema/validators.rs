@@ -324,9 +324,22 @@ impl NewForm<'_> {
             .iter()
             .filter(move |one| parent(&one.to) == path && parent(&one.from) != parent(&one.to));
         lifted.filter_map(|one| {
-            let node = described(self.root, one.from.as_str())?;
-            Some((one.to.leaf().to_owned(), self.of(node, one.from.as_str())))
+            let schema = match described(self.root, one.from.as_str()) {
+                Some(node) => self.of(node, one.from.as_str()),
+                None => Some(self.observed(&one.from)?),
+            };
+            Some((one.to.leaf().to_owned(), schema))
         })
+    }
+
+    /// The types of a field that the validator does not describe, if all documents were read.
+    fn observed(&self, path: &FieldPath) -> Option<Value> {
+        let profile = self.profile.filter(|profile| profile.documents >= profile.total)?;
+        let types = profile.field(path.as_str())?.types.seen();
+        let names = types.iter().map(|(kind, _)| Value::Text(kind.name().to_owned()));
+        let mut names: Vec<Value> = names.collect();
+        let kinds = if names.len() == 1 { names.pop()? } else { Value::List(names) };
+        Some(Value::Map(vec![("bsonType".to_owned(), kinds)]))
     }
 
     /// Whether documents may lack the field afterwards.
@@ -661,6 +674,23 @@ mod tests {
             assert!(found.data.get(RELAXES).is_some(), "{}", found.todo);
             assert!(command.contains("validationAction: \"warn\""), "{command}");
         }
+    }
+
+    #[test]
+    fn dm_11_2_the_last_validator_describes_fields_that_move_to_the_top() {
+        let body = r#"options {"validator": {"$jsonSchema": {"required": ["a"], "properties": {"a": {"bsonType": "object"}}}}}
+x40 {"a": {"b": {"c": {"d": {"e": {"f": {"g": 1}}}}}}}"#;
+        let example = crate::testing::Example::new("D007", "", body);
+        let outcome = crate::judge(&example.evidence, &example.settings);
+        let last: Vec<String> = super::finished(&example.evidence, &outcome.findings)
+            .iter()
+            .map(mongosh::statement)
+            .collect();
+        assert_eq!(last.len(), 1, "{last:?}");
+        assert!(
+            last[0].contains(r#"a: {bsonType: "object"}, d: {bsonType: "object"}"#),
+            "{last:?}"
+        );
     }
 
     #[test]

@@ -125,10 +125,23 @@ mod tests {
 
     #[test]
     fn a_money_word_with_another_sense_is_no_money() {
-        for name in ["price", "prices", "unitPrice", "amounts", "shippingFees", "accountBalance"] {
+        for name in [
+            "price",
+            "prices",
+            "unitPrice",
+            "amounts",
+            "shippingFees",
+            "accountBalance",
+            "Total_Receipts",
+            "Debts_Owed_By",
+            "Cash_on_Hand",
+            "Individual_Contributions",
+        ] {
             assert!(sounds_like_money(name), "{name}");
         }
-        for name in ["whiteBalance", "queryCost", "manaCost", "taxRate", "tags", "value", ""] {
+        for name in
+            ["whiteBalance", "queryCost", "manaCost", "taxRate", "tags", "value", "", "loanOnDate"]
+        {
             assert!(!sounds_like_money(name), "{name}");
         }
     }
