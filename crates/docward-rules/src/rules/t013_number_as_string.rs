@@ -110,7 +110,6 @@ threshold!(
         "attendance",
         "depth",
         "speed",
-        "year",
         "damage",
     ]),
     "words",
