@@ -31,9 +31,8 @@ pub(crate) fn overview(report: &Report, options: &TerminalOptions) -> String {
     lines.extend(page.problems());
     let mut tail = page.tail(NOT_CHECKED);
     let rules = ranking::by_rule(report);
-    let left = |used: &[&Vec<String>]| {
-        LINES.saturating_sub(used.iter().map(|lines| lines.len()).sum())
-    };
+    let left =
+        |used: &[&Vec<String>]| LINES.saturating_sub(used.iter().map(|lines| lines.len()).sum());
     let mut fix_first = page.fix_first(&rules, 2);
     if left(&[&lines, &tail, &fix_first]) < TABLE {
         fix_first = page.fix_first(&rules, 1);
@@ -475,7 +474,10 @@ mod tests {
             ("docward audit dump", "docward audit dump -v"),
             ("docward audit dump -f json -o out.json", "docward audit dump -v"),
             ("docward audit --format=html=a.html dump --show D008", "docward audit dump -v"),
-            ("docward audit 'my dump' -o 'a b.html' --full -v", "docward audit 'my dump' --full -v"),
+            (
+                "docward audit 'my dump' -o 'a b.html' --full -v",
+                "docward audit 'my dump' --full -v",
+            ),
             ("docward audit -- -dump", "docward audit -v -- -dump"),
             ("docward audit - --as a.b", "docward audit - --as a.b -v < FILE"),
         ] {

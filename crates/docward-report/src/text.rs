@@ -1,8 +1,8 @@
 //! Colours, line breaking, and sentences that several formats share.
 
 use docward_model::{
-    Basis, Change, Deadline, Finding, NamespacePattern, Report, Seen, Severity, SourceKind, Subject,
-    text,
+    Basis, Change, Deadline, Finding, NamespacePattern, Report, Seen, Severity, SourceKind,
+    Subject, text,
 };
 
 /// Adds colours if they are enabled.

@@ -80,7 +80,8 @@ fn empty(deployment: &Deployment) -> Result<(), mongodb::error::Error> {
 
 /// Drops what tests put into a database of the server's own.
 fn drop_collections(deployment: &Deployment, database: &str) -> Result<(), mongodb::error::Error> {
-    let command = doc! { "listCollections": 1, "nameOnly": true, "cursor": { "batchSize": 10_000 } };
+    let command =
+        doc! { "listCollections": 1, "nameOnly": true, "cursor": { "batchSize": 10_000 } };
     let reply = deployment.try_command(database, command)?;
     let batch = reply.get_document("cursor").and_then(|cursor| cursor.get_array("firstBatch"));
     for collection in names(batch.map_or(&[], |list| list)) {

@@ -53,9 +53,12 @@ fn shared_servers_are_empty_and_unchanged_for_the_next_test() {
     let count = |database: &str, collection: &str| {
         servers.command(database, doc! { "count": collection }).get_i32("n").unwrap()
     };
-    for (database, collection) in
-        [("db_shop", "t_order"), ("admin", "t_left"), ("admin", "system.users"), ("admin", "system.roles")]
-    {
+    for (database, collection) in [
+        ("db_shop", "t_order"),
+        ("admin", "t_left"),
+        ("admin", "system.users"),
+        ("admin", "system.roles"),
+    ] {
         assert_eq!(count(database, collection), 0, "{database}.{collection}");
     }
     // The collection in `local` would exist.

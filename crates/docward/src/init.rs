@@ -12,7 +12,6 @@ use clap::Args;
 use docward_collect::{Request, SourceRequest, collect, is_uri, read_source};
 use docward_config::FailOn;
 use docward_model::{Evidence, Filter, ProfileName, Settings};
-use docward_source::FileKind;
 use docward_rules::facts::{
     deployment::business::is_core,
     names::{
@@ -20,6 +19,7 @@ use docward_rules::facts::{
         naming::{named, style_of},
     },
 };
+use docward_source::FileKind;
 
 use crate::{
     interrupt::Interrupt,

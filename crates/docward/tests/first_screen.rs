@@ -523,7 +523,8 @@ fn init_looks_into_any_directory_or_file() {
 #[test]
 fn next_commands_can_be_pasted() {
     let directory = tempfile::tempdir().unwrap();
-    fs::write(directory.path().join("-orders.json"), "[{\"Order_No\": 1}, {\"orderNo\": 2}]").unwrap();
+    fs::write(directory.path().join("-orders.json"), "[{\"Order_No\": 1}, {\"orderNo\": 2}]")
+        .unwrap();
     let screen = run_in(directory.path(), &[], &["audit", "--", "-orders.json"]);
     let screen = stdout(&screen);
     let shown = screen.lines().find(|line| line.contains("--verbose")).expect("a next command");

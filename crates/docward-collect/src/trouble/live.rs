@@ -148,9 +148,8 @@ const LISTED: usize = 8;
 /// The database that was probably meant, or else the list of databases.
 fn near_or_all(wanted: &str, known: &[String]) -> String {
     // Database names that differ only in case are the same mistake as a typo.
-    let distance = |name: &&String| {
-        strsim::damerau_levenshtein(&wanted.to_lowercase(), &name.to_lowercase())
-    };
+    let distance =
+        |name: &&String| strsim::damerau_levenshtein(&wanted.to_lowercase(), &name.to_lowercase());
     let nearest = known.iter().min_by_key(distance);
     match nearest.filter(|name| distance(name) <= (wanted.chars().count() / 3).max(1)) {
         Some(name) => format!("did you mean `{name}`?"),

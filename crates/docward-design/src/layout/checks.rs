@@ -529,8 +529,11 @@ const DEEPEST: usize = 5;
 
 /// Judges the nesting depth of documents (CK-3).
 fn depth(collections: &[CollectionPlan]) -> DesignCheck {
-    let deep = |c: &CollectionPlan| deepest(&c.fields).map(|(n, path)| (n, c.name.as_str(), path));
-    let most = collections.iter().rev().filter_map(deep).max_by_key(|(levels, ..)| *levels);
+    let deep = collections.iter().rev().filter_map(|collection| {
+        let (levels, path) = deepest(&collection.fields)?;
+        Some((levels, collection.name.as_str(), path))
+    });
+    let most = deep.max_by_key(|(levels, ..)| *levels);
     let Some((levels, name, path)) = most else {
         return check(CheckId::Depth, Some(true), "no document has nested objects");
     };

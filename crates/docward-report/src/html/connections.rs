@@ -194,10 +194,12 @@ impl Axis {
 fn chart(report: &PlanReport) -> Markup {
     let curve = &report.scenarios.curve;
     let (Some(first), Some(last)) = (curve.first(), curve.last()) else { return html! {} };
-    let (today, share) = (report.given.first().map_or(0, |given| given.instances), report.plan.share);
+    let (today, share) =
+        (report.given.first().map_or(0, |given| given.instances), report.plan.share);
     let axis = Axis::of(curve, share);
     let span = (last.0 - first.0).max(1) as f64;
-    let x = |apps: u64| LEFT + (apps.saturating_sub(first.0)) as f64 / span * (WIDTH - LEFT - RIGHT);
+    let x =
+        |apps: u64| LEFT + (apps.saturating_sub(first.0)) as f64 / span * (WIDTH - LEFT - RIGHT);
     let y = |share: f64| HEIGHT - BOTTOM - axis.position(share) * (HEIGHT - TOP - BOTTOM);
     let points: Vec<String> =
         curve.iter().map(|(apps, share)| format!("{:.1},{:.1}", x(*apps), y(*share))).collect();

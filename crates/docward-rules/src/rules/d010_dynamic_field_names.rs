@@ -528,11 +528,11 @@ mod tests {
     #[test]
     fn ap_s2_5_columns_beside_years_are_not_counted() {
         let years: Vec<String> = (1960..2019).map(|y| format!("\"{y}\": 1.5")).collect();
-        let columns: Vec<String> =
-            ('a'..='m').map(|c| format!("\"column {c}\": \"x\"")).collect();
+        let columns: Vec<String> = ('a'..='m').map(|c| format!("\"column {c}\": \"x\"")).collect();
         let (years, columns) = (years.join(", "), columns.join(", "));
         let found = check("D010", &format!("x30 {{\"_id\": $i, {columns}, {years}}}"));
-        let what = "the documents use years as field names: 59 different names, up to 59 in one document";
+        let what =
+            "the documents use years as field names: 59 different names, up to 59 in one document";
         assert_eq!(found[0].what, what);
         // An object with other names beside its keys cannot become an array as a whole.
         let found = check("D010", &format!("x30 {{\"_id\": $i, \"by\": {{{columns}, {years}}}}}"));

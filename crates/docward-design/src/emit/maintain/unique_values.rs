@@ -1,9 +1,10 @@
 //! Values that a separate collection keeps unique, because the shard key prevents a unique index.
 
 use bson::{Document, doc};
-use docward_model::{Entity, shell::quote};
+use docward_model::Entity;
 
 use crate::declared::field_plan::Origin;
+use crate::emit::expectations::{Check, stored};
 use crate::emit::js::{self, given};
 use crate::emit::statement::{Job, Method, Script, Statement, Step};
 use crate::layout::collection::{CollectionPlan, Purpose};
@@ -80,29 +81,23 @@ impl<'m> Plans<'m> {
                     "found",
                     Statement::new(&lookup.collection, Method::FindOne, [by_value.into()]),
                 ),
-                Step::Code("if (found === null) return null;".to_owned()),
+                Step::return_if("found === null", "null"),
                 Step::Return(Statement::new(&home.name, Method::FindOne, [by_id.into()])),
             ],
         };
-        let there = quote(&lookup.collection);
+        let there = stored(&lookup.collection);
         let dates = ", new Date()".repeat(copies.len());
-        let mut check = vec![
-            "const i = unique();".to_owned(),
-            format!("const root = {};", self.made(home)),
-            format!("at.getCollection({}).insertOne(root);", quote(&home.name)),
-            format!("const one = {};", vary(value, true, 0)),
-            format!("{}(at, one, root._id{dates});", claim.name),
-            format!(
-                "refused(\"a taken value\", 11000, () => {}(at, one, new ObjectId(){dates}));",
-                claim.name
-            ),
-        ];
-        check.push(format!("expect(\"its document\", {}(at, one)._id, root._id);", find.name));
-        check.push(format!("{}(at, one, root._id);", release.name));
-        check.push(format!(
-            "expect(\"the value is free\", at.getCollection({there}).countDocuments({{ _id: one }}), 0);"
-        ));
-        check.push(format!("expect(\"no document\", {}(at, one), null);", find.name));
+        let claims = |of: &str| format!("{}(at, one, {of}{dates})", claim.name);
+        let found = |what: &str| format!("{}(at, one){what}", find.name);
+        let mut check = Check::default();
+        check.insert("root", &home.name);
+        check.set("one", vary(value, true, 0));
+        check.run(format!("{};", claims("root._id")));
+        check.refused("a taken value", 11000, claims("new ObjectId()"));
+        check.expect("its document", found("._id"), "root._id");
+        check.run(format!("{}(at, one, root._id);", release.name));
+        check.expect("the value is free", format!("{there}.countDocuments({{ _id: one }})"), 0);
+        check.expect("no document", found(""), "null");
         Some(Script {
             about: format!("{entity}.{path}"),
             pattern: "unique",
