@@ -319,7 +319,7 @@ mod tests {
         assert_eq!((many("bv"), many("lat")), (1, 1));
         assert_eq!((many("apiVersion"), many("startTime"), many("section")), (0, 0, 0));
         assert_eq!(check("T013", "x30 {\"bv\": \"0.9\"}"), []);
-        assert_eq!(check("T013", "x30 {\"year\": \"1999\"}").len(), 1);
+        assert_eq!(check("T013", "x30 {\"year\": \"1999\"}"), [], "a label");
     }
 
     use crate::testing::check;
