@@ -156,9 +156,9 @@ mod tests {
         let create = command.find("createIndex({orderNo: 1, lastName: -1})").expect("an index");
         assert!(create < command.find("$rename").unwrap(), "{command}");
         assert!(command.ends_with("dropIndex(\"by_name\")"), "{command}");
-        let told =
+        let moved =
             "; the command also moves the index `by_name` (new name: `orderNo_1_lastName_-1`)";
-        assert!(todo.ends_with(told), "{todo}");
+        assert!(todo.ends_with(moved), "{todo}");
         let (command, _) = told(r#"{"key": {"lines.unit_price": 1}, "name": "price"}"#);
         assert!(command.contains("createIndex({\"lines.unitPrice\": 1})"), "{command}");
     }
