@@ -396,8 +396,8 @@ mod tests {
         troubles.add_unnamed(loud, 7);
         let problems = troubles.into_problems();
         assert_eq!(problems.len(), 21);
-        assert!(problems[0].message.contains("at byte 0"));
-        assert!(problems[19].message.contains("at byte 19"));
+        assert!(problems[0].message.contains("from byte 0 on"));
+        assert!(problems[19].message.contains("from byte 19 on"));
         assert_eq!(problems[20].message, "and 37 more of this file, not listed");
     }
 }

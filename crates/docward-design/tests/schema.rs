@@ -80,7 +80,7 @@ fn what_the_reader_refuses_the_schema_refuses() {
         ("x: int", "x: integer"),
         ("rate: 2/s", "rate: 2"),
         ("from: a, ", ""),
-        ("[x]", "{x: near}"),
+        ("[x]", "{x: nearby}"),
         ("entities:", "things:"),
     ] {
         let bad = good.replacen(from, to, 1);

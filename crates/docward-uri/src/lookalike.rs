@@ -144,10 +144,10 @@ mod tests {
             ("mongodb//u:S3cret@h", "too few slashes; write `mongodb://`"),
             ("u:S3cret@h:27017", "a login without a scheme"),
             ("S3cret@/://h", "a login without a scheme"),
-            ("localhost:27017", "use mongodb://localhost:27017"),
-            ("db1:27017,db2:27018", "use mongodb://db1:27017,db2:27018"),
-            ("mongodb:27017", "use mongodb://mongodb:27017"),
-            ("[::1]:27017", "use mongodb://[::1]:27017"),
+            ("localhost:27017", "write mongodb://localhost:27017"),
+            ("db1:27017,db2:27018", "write mongodb://db1:27017,db2:27018"),
+            ("mongodb:27017", "write mongodb://mongodb:27017"),
+            ("[::1]:27017", "write mongodb://[::1]:27017"),
         ] {
             let told = lookalike(text).map(|fault| fault.to_string()).unwrap_or_default();
             assert!(told.contains(expected), "{text}: {told}");

@@ -300,11 +300,22 @@ async fn options(upstream: &str) -> anyhow::Result<ClientOptions> {
         bail!("--upstream: {fault}");
     }
     ClientOptions::parse(upstream).await.map_err(|error| match *error.kind {
-        ErrorKind::InvalidArgument { message, .. } => anyhow::anyhow!("--upstream: {message}"),
+        ErrorKind::InvalidArgument { message, .. } => {
+            anyhow::anyhow!("--upstream: {}", without_values(&message, upstream))
+        }
         kind => anyhow::anyhow!(
             "--upstream: {}; check the host name and the DNS server, or list the hosts in a mongodb:// string",
             docward_collect::dns_words(&kind.to_string())
         ),
+    })
+}
+
+/// Masks the values of options in a message of the driver, because a misplaced password may be one.
+fn without_values(message: &str, upstream: &str) -> String {
+    let (_, options) = upstream.split_once('?').unwrap_or_default();
+    let values = options.split('&').filter_map(|option| Some(option.split_once('=')?.1));
+    values.filter(|value| value.len() > 3).fold(message.to_owned(), |message, value| {
+        message.replace(value, "*****")
     })
 }
 

@@ -78,7 +78,7 @@ relationships:
     );
     let shown = stdout(&docward(&["design", &path]));
     assert_eq!(shown.matches("what is the lifecycle of `a`").count(), 1, "{shown}");
-    assert!(shown.contains("questions about a and b are open"), "{shown}");
+    assert!(shown.contains("questions about `a` and `b` are open"), "{shown}");
 }
 
 #[test]

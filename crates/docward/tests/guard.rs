@@ -345,7 +345,7 @@ fn px_1_sigterm_ends_it_in_good_order() {
     let address = guard.address.clone();
     let (code, said) = guard.end();
     assert_eq!(code, Some(0), "{said}");
-    assert!(said.contains("ending: "), "{said}");
+    assert!(said.contains("shutting down: "), "{said}");
     assert!(TcpStream::connect(address).is_err(), "nobody listens any more");
 }
 

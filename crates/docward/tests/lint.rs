@@ -121,7 +121,7 @@ fn ck_15_methods_that_nobody_calls_are_pedantic() {
 fn ck_15_dm_08_2_files_that_nobody_takes_in_are_pedantic() {
     let model = "const mongoose = require('mongoose');\nmodule.exports = mongoose.model('Wallet', new mongoose.Schema({ balance: Number, events: [{ at: Date }] }));\n";
     let controller = "const Wallet = require('../models/wallet');\nexports.pay = async (id, n) => {\n  const w = await Wallet.findById(id);\n  w.balance += n;\n  await w.save();\n  await Wallet.updateOne({ _id: id }, { $push: { events: { at: n } } });\n};\n";
-    let router = "const c = require('../controllers/wallets');\nmodule.exports = router.post('/', (q, r) => c.pay(q.body.id, 1));\n";
+    let router = "const c = require('../controllers/wallets');\nmodule.exports = router.post('/', (q, r) => c.pay(q.body.id, q.body.n));\n";
     let server = "app.use(require('./routes/users'));\napp.use(require('./routes/orders'));\napp.listen(80);\n";
     let plain = "module.exports = router.get('/', (q, r) => r.end());\n";
     let mounted = format!("{server}app.use(require('./routes/wallets'));\n");

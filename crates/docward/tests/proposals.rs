@@ -254,7 +254,7 @@ fn fixes_are_one_script_that_the_shell_runs() {
     assert!(steps > 15, "{told}");
     let (done, fine) = run(Some("guarded"));
     assert!(fine, "{done}");
-    assert_eq!(last(&done), format!("{steps} run, 0 left, 0 failed"));
+    assert_eq!(last(&done), format!("{steps} run, 0 not run, 0 failed"));
 
     let after = audit(&[&uri, "--full", "--config", &config]);
     let left: BTreeSet<String> = proposals(&after).into_iter().map(|p| p.fingerprint).collect();

@@ -267,7 +267,7 @@ fn sc_7_what_is_wrong_with_a_source_is_said() {
         (" mongodb://ann:Wombat77@h", "has blanks before or after it"),
         ("mongodb:/ann:Wombat77@h", "too few slashes; write `mongodb://`"),
         ("ann:Wombat77@h:27017", "a login without a scheme"),
-        ("localhost:27017", "to read a server, use mongodb://localhost:27017"),
+        ("localhost:27017", "to name a server, write mongodb://localhost:27017"),
         ("https://h/dump.json", "the scheme is `https://`; connection strings begin"),
     ] {
         for command in ["audit", "checklist", "shardkey"] {

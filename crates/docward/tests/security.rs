@@ -147,7 +147,7 @@ fn sc_2_one_odd_rule_does_not_hide_the_others() {
 fn files_that_cannot_be_used_are_problems_and_the_rest_is_judged() {
     let good = "public_ip = \"198.51.100.7\"";
     for (text, expect) in [
-        ("", "it is empty"),
+        ("", "is empty"),
         ("{\"SecurityGroups\": [{]}", "not valid JSON"),
         ("{\"SecurityGroups\": 5}", "invalid type: integer `5`"),
         ("{\"SecurityGroups\": [{\"GroupId\": 5}]}", "line 1 column"),

@@ -308,8 +308,8 @@ mod tests {
     #[test]
     fn what_cannot_be_used_says_where_and_why() {
         for (text, expect) in [
-            ("", "it is empty"),
-            (" \n", "it is empty"),
+            ("", "is empty"),
+            (" \n", "is empty"),
             ("{\"SecurityGroups\": [", "not valid JSON: EOF while parsing"),
             (
                 "{\n  \"SecurityGroups\": {}\n}",

@@ -23,7 +23,7 @@ fn cut_at_every_byte_whole_documents_are_read() {
             assert_eq!(problems, [""; 0], "cut at {cut}");
         } else {
             assert_eq!(problems.len(), 1, "cut at {cut}: {problems:?}");
-            let at = format!("at byte {}", ends[whole]);
+            let at = format!("byte {}", ends[whole]);
             assert!(problems[0].contains(&at), "cut at {cut}: {problems:?}");
         }
     }
@@ -134,8 +134,8 @@ fn what_no_document_can_hold_ends_the_reading() {
     for file in ["nul.json.gz", "blank.json.gz", "text.json.gz"] {
         let collected = place.read(file);
         let problems = problems(&collected);
-        let last = problems.last().unwrap();
-        assert!(last.contains("because no document begins in 6"), "{problems:?}");
+        let is_told = |problem: &String| problem.contains("because no document begins in 6");
+        assert!(problems.iter().any(is_told), "{problems:?}");
         let name = file.trim_end_matches(".json.gz");
         assert_eq!(documents(&collected, &format!("test.{name}")), 1);
     }

@@ -193,8 +193,8 @@ fn what_cannot_be_read_says_why() {
         ("README.md", "not recognised"),
         ("t.tar", "tar is not supported; unpack"),
         ("utf16.json", "convert it to UTF-8"),
-        ("empty.json", "it is empty"),
-        ("blank.bson", "it is empty"),
+        ("empty.json", "is empty"),
+        ("blank.bson", "is empty"),
         ("void", "it contains no data that Docward can read"),
         ("missing", "no such file"),
     ] {

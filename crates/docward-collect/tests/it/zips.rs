@@ -59,7 +59,8 @@ fn directories_in_a_zip_give_databases() {
     );
     let collected = place.read("data.zip");
     assert_eq!(names(&collected), ["album.images", "db.t", "test.top"]);
-    assert!(!collected.evidence.deployment.names_are_real);
+    let guessed = collected.evidence.collections.iter().map(|c| c.has_guessed_name);
+    assert_eq!(guessed.collect::<Vec<_>>(), [true, false, true]);
     let problems = problems(&collected);
     assert_eq!(problems.len(), 1, "{problems:?}");
     assert!(problems[0].starts_with("data.zip!inner.zip: Docward does not read a zip in a zip"));

@@ -8,7 +8,6 @@ use docward_model::{
 };
 
 use crate::decide::facts::{Bounds, Facts, Growth, Kind};
-use crate::decide::vote::is_outlier;
 use crate::declared::read_direction::{self, changes_part, followed, total};
 
 /// What is known about a relationship.
@@ -136,9 +135,6 @@ pub fn known(model: &DesignModel, relationship: &Relationship, bounds: &Bounds) 
     let shared = relationship.is_shared();
     let access = access(model, relationship, children);
     let written = written(model.writes.iter(), relationship, &BTreeSet::new());
-    if growth == Growth::Endless && is_paged(model, relationship, children, &access, bounds) {
-        growth = Growth::Paged;
-    }
     let facts = Facts {
         kind: match (single, shared) {
             (true, false) => Kind::OneToOne,
@@ -168,32 +164,6 @@ pub fn known(model: &DesignModel, relationship: &Relationship, bounds: &Bounds) 
         lists_ids: false,
     };
     Known { facts, questions }
-}
-
-/// The years in which a list must stay short for nearly all parents.
-const YEARS: f64 = 5.0;
-
-/// Whether overflow pages can bound an endless list: nearly all reads have the whole list, few
-/// parents have a long one, and it stays so for years (ST-25, AP-S4.1).
-fn is_paged(
-    model: &DesignModel,
-    relationship: &Relationship,
-    children: Spread,
-    access: &Access,
-    bounds: &Bounds,
-) -> bool {
-    let yearly = match relationship.growth {
-        Some(ChildGrowth::Endless { p99, .. }) => p99,
-        _ => 0.0,
-    };
-    let is_series = model.entity(&relationship.child).is_some_and(|child| child.series.is_some());
-    !relationship.is_shared()
-        && relationship.parent != relationship.child
-        && !is_series
-        && is_outlier(children.p99, children.max, bounds)
-        && children.p99 as f64 + yearly * YEARS < bounds.many as f64
-        && access.co_read.is_some_and(|share| share >= bounds.mostly)
-        && access.queried_alone == 0.0
 }
 
 struct Access {

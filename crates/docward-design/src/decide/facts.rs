@@ -70,9 +70,6 @@ pub enum Growth {
     Bounded,
     /// The number is unbounded (DM-08.2).
     Endless,
-    /// The number is unbounded, but grows slowly, and only a few parents have many children.
-    /// Overflow pages keep the lists short (PT-outlier.1).
-    Paged,
     /// Older children are removed, but only beyond this number, which is more than a list may hold
     /// (GC-06).
     CutLate(u64),

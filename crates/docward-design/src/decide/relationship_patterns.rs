@@ -13,14 +13,8 @@ use crate::declared::read_direction::{self, COPIED, is_tree};
 use crate::declared::{quantile, size};
 use crate::model_file::quantity::often;
 
-/// The minimum ratio of children that are read to changes for a stored count (GC-47). Reading an
-/// index entry costs far less than a write.
+/// The minimum ratio of reads to changes for a stored count (GC-47).
 pub(crate) const REPEATED: f64 = 10.0;
-
-/// Returns the number of children that a read counts or sums.
-fn counted_each(facts: &Facts) -> f64 {
-    quantile::mean(facts.children).max(1.0)
-}
 
 /// The maximum number of elements of an overflow page (PT-outlier.1), if they fit (CK-14).
 pub(crate) const PAGE: u64 = 1000;
@@ -365,10 +359,7 @@ impl Made {
                 .push("embedded children are counted by `$size`, without another read".into());
             return;
         }
-        // Without a stored count, each read visits all children: documents, or index entries. In a
-        // list, they are in the same document.
-        let each = if embedded { 1.0 } else { counted_each(facts) };
-        if reading * each < REPEATED * (arriving - along) {
+        if reading < REPEATED * (arriving - along) {
             if counted {
                 self.remarks.push(
                     "embedded children are counted by `$size` of the list, and of the pages of \
@@ -394,10 +385,9 @@ impl Made {
                 ("sum", summed.map(|read| read.per_second).sum())
             };
             self.remarks.push(format!(
-                "the {what} is read {}, over {} each time, and changes {}: below {REPEATED} \
-                 visits for each change, it is not worth storing (GC-47)",
+                "the {what} is read {} and changes {}: below {REPEATED}:1, it is not worth \
+                 storing (GC-47)",
                 often(reading),
-                docward_model::text::plural(each.round() as u64, "document"),
                 often(arriving)
             ));
             if !sums.is_empty()
@@ -425,10 +415,9 @@ pub(crate) fn alone(model: &DesignModel, decision: &mut Decision) {
     };
     let reading: f64 = model.reads.iter().filter(wanted).map(|read| read.per_second).sum();
     let (relationship, choice) = (model.relationship(name), decision.choice);
-    let visits = reading * counted_each(&decision.facts);
     let is_worth = |pattern: &Pattern| match pattern {
         Pattern::Computed { sums, .. } => {
-            relationship.is_none_or(|r| visits >= REPEATED * changes(model, &r.child, sums))
+            relationship.is_none_or(|r| reading >= REPEATED * changes(model, &r.child, sums))
         }
         _ => true,
     };

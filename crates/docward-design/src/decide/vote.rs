@@ -334,12 +334,6 @@ impl Rows {
             Growth::LooksEndless(why) => {
                 self.say(RowId::Growth, &["DM-08.2"], Vote::Reference, why.clone())
             }
-            Growth::Paged => self.say(
-                RowId::Growth,
-                &["PT-outlier.1", "AP-S4.1"],
-                Vote::Abstain,
-                "the number per parent grows without limit, but overflow pages bound the list",
-            ),
             Growth::Unknown | Growth::Bounded => {}
         }
     }

@@ -465,9 +465,13 @@ impl<'m> State<'m> {
             needs_transaction: false,
         };
         self.restrict_patterns(&mut decision);
-        // Copies beside an id are a hybrid as well as a preview of the newest children (DM-07.7).
-        let is_redundant =
-            |p: &Pattern| matches!(p, Pattern::Subset { .. } | Pattern::ExtendedReference { .. });
+        // Copies of children beside their ids are a hybrid, as is a preview of the newest children
+        // (DM-07.7).
+        let is_redundant = |p: &Pattern| match p {
+            Pattern::Subset { .. } => true,
+            Pattern::ExtendedReference { in_parent, .. } => *in_parent,
+            _ => false,
+        };
         let hybrid = decision.patterns.iter().any(is_redundant);
         decision.verdict = match (decision.choice, hybrid) {
             (None, _) => Verdict::Undecided,

@@ -32,13 +32,6 @@ impl Failure {
     }
 }
 
-/// Items that are only recommendations. They do not outweigh a mandatory item.
-const RECOMMENDED: [CheckId; 3] = [CheckId::SingleReads, CheckId::Aggregates, CheckId::Depth];
-
-fn is_mandatory(failure: &&Failure) -> bool {
-    !matches!(failure, Failure::Check(id, _) if RECOMMENDED.contains(id))
-}
-
 /// Returns the failures of a design.
 fn failures(model: &DesignModel, draft: &Draft) -> BTreeSet<Failure> {
     let checks = draft.checks.iter().filter(|check| check.holds == Some(false));
@@ -74,9 +67,7 @@ pub(super) fn failing(state: &State<'_>, found: &mut Vec<Restriction>) {
         let fixed: Vec<String> = before.difference(&after).map(Failure::text).collect();
         let new: Vec<String> = after.difference(&before).map(Failure::text).collect();
         let relationship = decision.relationship.clone();
-        let worth = before.difference(&after).filter(is_mandatory).count();
-        let price = after.difference(&before).filter(is_mandatory).count();
-        if worth > price || worth == price && fixed.len() > new.len() {
+        if fixed.len() > new.len() {
             let price = match new.as_slice() {
                 [] => String::new(),
                 new => format!(", at the cost of {}", listed(new)),
@@ -138,26 +129,13 @@ pub(super) fn dearer(state: &State<'_>, found: &mut Vec<Restriction>) {
             continue;
         };
         let (own, less) = (bytes(chosen), bytes(other));
-        let transfer = format!(
-            "transfer {} per second instead of {}",
-            text::bytes(less.round() as u64),
-            text::bytes(own.round() as u64)
-        );
-        let (held, needed) = (documents(chosen), documents(other));
-        let is_large = chosen.parent.first().is_some_and(|(_, _, p99, _)| *p99 > LARGE);
-        let is_far_dearer = is_large && own >= less * FAR_DEARER && needed <= held * MORE_DOCUMENTS;
-        if own > 0.0 && (own >= less * DEARER && is_never_dearer(other, chosen) || is_far_dearer) {
-            let moved = match is_never_dearer(other, chosen) {
-                true => format!(
-                    "as separate documents, no operation needs more documents, and together they \
-                     {transfer}"
-                ),
-                false => format!(
-                    "a parent at p99 is above {}; as separate documents, all operations together \
-                     {transfer}",
-                    text::bytes(LARGE)
-                ),
-            };
+        if own >= less * DEARER && own > 0.0 && is_never_dearer(other, chosen) {
+            let moved = format!(
+                "as separate documents, no operation needs more documents, and together they \
+                 transfer {} per second instead of {}",
+                text::bytes(less.round() as u64),
+                text::bytes(own.round() as u64)
+            );
             let relationship = decision.relationship.clone();
             let small = state.bounds.small_bytes;
             found.push(match decision.facts.children_bytes() > small {
@@ -172,20 +150,6 @@ pub(super) fn dearer(state: &State<'_>, found: &mut Vec<Restriction>) {
             });
         }
     }
-}
-
-/// Documents above this size in bytes are larger than recommended (DM-05.1).
-const LARGE: u64 = 102_400;
-
-/// Embedding in large documents is also given up if references transfer far less. They may need
-/// some more documents.
-const FAR_DEARER: f64 = 10.0;
-
-const MORE_DOCUMENTS: f64 = 1.5;
-
-fn documents(way: &Alternative) -> f64 {
-    let of = |cost: &OperationCost| cost.documents;
-    way.per_second(false, of) + way.per_second(true, of)
 }
 
 fn listed(all: &[String]) -> String {

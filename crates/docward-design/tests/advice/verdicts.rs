@@ -6,86 +6,6 @@ use crate::common::{Case, of, pair};
 
 const FOREVER: &str = "lifecycle: {growth: 10k/year, kept: forever}";
 
-/// Returns a model of enrolments with large submissions. Teachers read all grades of an enrolment.
-fn submissions(bytes: &str) -> Case {
-    of(&format!(
-        "entities:
-  enrolment: {{count: 1M, {FOREVER}, fields: {{course: string, status: string}}}}
-  submission: {{count: 10M, {FOREVER}, fields: {{text: {{type: string, bytes: {bytes}}}, grade: int}}}}
-relationships:
-  enrolment.submissions: {{child: submission, children: {{p50: 8, p95: 20, p99: 25, max: 40}}, growth: bounded}}
-reads:
-  my courses: {{from: enrolment, where: [_id], fields: [course], rate: 160/s}}
-  grades: {{from: submission, where: [enrolment], fields: [grade], rate: 4/s}}
-writes:
-  enrol: {{insert: enrolment, rate: 1000/day}}
-  submit: {{insert: submission, rate: 10k/day}}
-  grade: {{update: submission, sets: [submission.grade], rate: 10k/day}}
-"
-    ))
-}
-
-#[test]
-fn dm_05_1_dm_07_2_far_more_bytes_in_large_documents_make_a_reference() {
-    let large = submissions("{typical: 8 KB, p99: 60 KB}");
-    let decision = large.decision("enrolment.submissions");
-    assert_eq!(decision.verdict, Verdict::Reference, "{}", decision.ruling.how);
-    assert!(
-        decision.ruling.how.contains("a parent at p99 is above 100 KB"),
-        "{}",
-        decision.ruling.how
-    );
-    let small = submissions("{typical: 100, p99: 400}");
-    assert_eq!(small.verdict("enrolment.submissions"), Verdict::Embed);
-}
-
-#[test]
-fn dp_2_ck_12_mandatory_failures_outweigh_recommended_ones() {
-    let case = of("deployment: {shards: 4}
-entities:
-  trip: {count: 100M, lifecycle: {growth: 300k/day, kept: 7 years}, fields: {tripNo: {type: string, unique: true}, createTime: date}}
-  payment: {count: 110M, lifecycle: {growth: 330k/day, kept: 10 years}, fields: {providerRef: {type: string, unique: true}, amount: decimal, createTime: date}}
-relationships:
-  trip.payments: {child: payment, children: {p50: 1, p95: 2, p99: 3, max: 6}, growth: bounded}
-reads:
-  trip page: {from: trip, where: [_id], with: [trip.payments], rate: 100/s}
-  settle: {from: payment, where: {createTime: range}, sort: {createTime: 1}, limit: 100, rate: 1/min}
-  by ref: {from: payment, where: [providerRef], rate: 2/s}
-writes:
-  order: {insert: trip, rate: 4/s}
-  pay: {insert: payment, update: trip, rate: 4/s, atomic: true}
-");
-    let decision = case.decision("trip.payments");
-    let said = format!("{} {:?}", decision.ruling.how, decision.remarks);
-    assert_eq!(decision.choice.map(|c| c.name()), Some("reference"), "{said}");
-    assert!(said.contains("CK-12 for `settle`") && said.contains("DP-2 for `trip`"), "{said}");
-    assert!(said.contains("at the cost of CK-9 for `trip page`"), "{said}");
-}
-
-/// Returns a model of likes that are read 8 times as often as they change.
-fn likes(children: &str) -> Case {
-    of(&pair(
-        &format!("children: {children}, growth: endless"),
-        &[
-            "from: parent, where: [_id], count: [parent.children], rate: 40/s",
-            "from: child, where: [parent], limit: 20, rate: 1/s",
-        ],
-        &["insert: [parent], rate: 1/day", "insert: [child], rate: 5/s"],
-    ))
-}
-
-#[test]
-fn pt_computed_1_st_27_a_count_of_many_children_is_worth_storing() {
-    let is_stored = |case: &Case| {
-        case.patterns("parent.children")
-            .iter()
-            .any(|p| matches!(p, Pattern::Computed { counts: true, .. }))
-    };
-    assert!(is_stored(&likes("{p50: 800, p95: 2000, p99: 5000, max: 1M}")));
-    // With one child each, a count visits no more than a write would.
-    assert!(!is_stored(&likes("{p50: 1, p95: 1, p99: 1, max: 2}")));
-}
-
 #[test]
 fn dm_07_7_a_copy_beside_an_id_is_a_hybrid() {
     let items = |fields: &str| {
@@ -244,19 +164,3 @@ fn ck_12_places_words_and_any_field_have_indexes_of_their_kind() {
     assert!(said.contains("`r` cannot search `name` like this; write `{type: object"), "{said}");
 }
 
-#[test]
-fn st_25_pt_outlier_1_ap_s4_1_an_endless_list_of_few_large_parents_gets_pages() {
-    let sales = |growth: &str, read: &str| {
-        let text = pair(
-            &format!("children: {{p50: 8, p95: 20, p99: 40, max: 100k}}, growth: {growth}"),
-            &[read],
-            &["insert: [parent], rate: 1/day", "insert: [child], rate: 5/min"],
-        );
-        of(&text).named("parent.children")
-    };
-    let page = "from: parent, where: [_id], with: [parent.children], rate: 40/s";
-    assert_eq!(sales("endless", page), ["embedded", "outlier"]);
-    // A list that soon is long for many parents, or that is read alone, stays separate.
-    assert!(!sales("{typical: 30/year, p99: 900/year}", page).contains(&"outlier"));
-    assert!(!sales("endless", "from: child, where: [a], limit: 1, rate: 40/s").contains(&"outlier"));
-}

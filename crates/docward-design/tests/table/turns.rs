@@ -240,7 +240,7 @@ writes:
         ))
     };
     let free = related("", "");
-    assert_eq!(free.verdict("article.related"), Verdict::Reference);
+    assert_eq!(free.verdict("article.related"), Verdict::Hybrid);
     assert!(!free.decision("article.related").turns.is_empty(), "nothing holds it back");
     let publish = "  publish: {update: [article, story], sets: [story.line], rate: 1/min}\n";
     let held = related(publish, "");

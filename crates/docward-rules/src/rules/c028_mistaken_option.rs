@@ -137,7 +137,7 @@ mod tests {
     fn sdk_all_1_options_of_old_drivers_are_told_as_such_and_once() {
         let found = check("C028", "uri mongodb://a,b/?auto_reconnect=true");
         assert_eq!(
-            found[0].what.split(", in").next(),
+            found[0].what.split("`: ").nth(1),
             Some("`auto_reconnect` is an option that drivers no longer support")
         );
         let code = "source a.js\nconst monk = require('monk');\nconst uri = 'mongodb://10.0.0.1/shop?auto_reconnect=true';\nconst a = monk(uri).get('a');\nconst b = monk(uri).get('b');";

@@ -64,7 +64,7 @@ threshold!(
     Words(&["root", "admin", "mongouser"]),
     "names",
     "SE-8, GC-31 (mongouser); no list in source",
-    "accounts of these names belong to administrators when no server says otherwise"
+    "names of administrators' accounts, if the roles are unknown"
 );
 
 fn check(evidence: &Evidence, cx: &mut Cx<'_>) {

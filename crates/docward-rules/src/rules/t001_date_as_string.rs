@@ -544,7 +544,7 @@ mod tests {
 
     #[test]
     fn dm_09_1_a_date_in_three_fields_is_a_note() {
-        let found = check("T001", r#"x9 {"start_year": 2024, "start_month": 3, "start_day": $i1}"#);
+        let found = check("T001", r#"x9 {"start_year": 2024, "start_month": 3, "start_day": 8$i}"#);
         assert_eq!(found.len(), 0, "a day of 81");
         let found = check("T001", r#"x9 {"startYear": 2024, "startMonth": 3, "startDay": 1$i}"#);
         assert_eq!((found.len(), found[0].severity), (1, Severity::Info));

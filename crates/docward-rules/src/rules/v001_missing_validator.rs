@@ -253,7 +253,7 @@ mod tests {
         let found = check("V001", &body);
         assert_eq!(found.len(), 1);
         assert_eq!(found[0].severity, Severity::Warn);
-        assert!(found[0].what.starts_with("collection"), "{}", found[0].what);
+        assert!(found[0].what.starts_with("the collection has no validator"), "{}", found[0].what);
         let found = check_with("V001", "core=db_shop.t_users", &body);
         assert_eq!(found[0].severity, Severity::Error);
         assert!(check_with("V001", "core=db_pay.*", &body).is_empty());

@@ -432,7 +432,7 @@ mod tests {
         let some = "x49 {\"_id\": $i, \"a\": \"x\"}\n{\"_id\": 1, \"a\": 1}";
         let found = property(r#"{"bsonType": "int"}"#, some);
         assert!(found[0].what.contains("in 49 of 50"), "{}", found[0].what);
-        assert!(found[0].todo.starts_with("list the documents"), "{}", found[0].todo);
+        assert!(found[0].todo.starts_with("run the query in the fix"), "{}", found[0].todo);
     }
 
     #[test]

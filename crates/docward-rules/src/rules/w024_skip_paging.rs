@@ -100,7 +100,7 @@ fn draft(evidence: &Evidence, skip: &SkipQuery, stored: Option<u64>) -> Draft {
             let n = docward_model::text::count(n);
             format!("each request chooses how many of the {n} documents{of} the query skips")
         }
-        (true, None) => format!("each request skips as many documents{of} as it asks for"),
+        (true, None) => format!("each request chooses how many documents{of} the query skips"),
         (false, _) if skip.from_caller => {
             format!("this query skips as many documents{of} as callers ask for")
         }

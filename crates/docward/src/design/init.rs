@@ -16,7 +16,7 @@ use crate::{
     config,
     interrupt::Interrupt,
     progress::Bar,
-    reading,
+    reading, run,
     terminal::{CLEAN, PROBLEMS, complain, put, tell},
 };
 
@@ -107,11 +107,15 @@ pub(super) fn init(args: &InitArgs) -> anyhow::Result<u8> {
     for note in bar.finish() {
         complain(&format!("note: {note}"));
     }
+    let evidence = &collected.evidence;
+    let has_none = evidence.collections.iter().all(|c| c.profile.is_none());
+    if has_none && !collected.problems.is_empty() {
+        return Ok(run::refuse(&collected.problems));
+    }
     for problem in &collected.problems {
         tell(&format!("{}: {}", problem.source, problem.message));
     }
-    let evidence = &collected.evidence;
-    if evidence.collections.iter().all(|c| c.profile.is_none()) {
+    if has_none {
         bail!("the source has no documents to fill in a model from");
     }
     let text = starter_from(evidence, config::today().as_deref(), &readings(evidence));

@@ -26,7 +26,9 @@ pub(super) fn apply(model: &DesignModel, settings: &Settings, design: &mut Desig
         }
     }
     let evidence = Evidence { code: Some(code), ..Evidence::default() };
-    let findings = judge(&evidence, settings).findings;
+    // A model says what its fields hold, so likely findings are worth a remark too.
+    let settings = Settings { pedantic: true, ..settings.clone() };
+    let findings = judge(&evidence, &settings).findings;
     for (id, fine) in [
         (CheckId::Names, "the names of fields follow one convention"),
         (CheckId::Types, "dates, money and states have suitable types"),

@@ -29,7 +29,7 @@ use super::{
     },
     pace::{Patience, wait_for_rate},
     privileges::Resource,
-    ranges::id_of,
+    ranges::{between, id_of},
     session::{Read, ReadMethod, number},
 };
 use crate::{
@@ -331,7 +331,7 @@ impl Reader<'_, '_, '_> {
                         // A server that loses cursors again and again never reaches the end in
                         // natural order. A range is continued.
                         if attempt > 1 && way == ReadMethod::Everything && self.has_ranges(listed) {
-                            ranges = Some(vec![IdRange::default()]);
+                            ranges = Some(between(Vec::new()));
                         }
                         std::thread::sleep(PAUSE * (attempt - 1));
                         continue;

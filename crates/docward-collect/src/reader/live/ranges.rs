@@ -104,20 +104,9 @@ impl Reader<'_, '_, '_> {
         };
         let ids =
             deployment.session.list(&listed.namespace.database, Read::Aggregate, rest).ok()?;
-        let mut bounds: Vec<String> =
+        let bounds: Vec<String> =
             ids.iter().skip(DRAWN_EACH).step_by(DRAWN_EACH).filter_map(digits_of).collect();
-        // Index bounds exclude the upper end, and an `_id` can be MaxKey.
-        bounds.extend(digits_of(&doc! { "_id": Bson::MaxKey }));
-        bounds.dedup();
-        let from = std::iter::once(None).chain(bounds.iter().cloned().map(Some));
-        let to = bounds.iter().cloned().map(Some).chain([None]);
-        let ranges = from.zip(to).enumerate().map(|(at, (from, to))| IdRange {
-            from,
-            to,
-            after: None,
-            position: at as u64 * APART,
-        });
-        Some(ranges.collect())
+        Some(between(bounds))
     }
 
     fn readers(&self) -> usize {
@@ -214,6 +203,17 @@ impl Reader<'_, '_, '_> {
         range.after = last.or(range.after.take());
         Ok(())
     }
+}
+
+/// The ranges between these bounds, which cover the whole collection.
+pub(super) fn between(mut bounds: Vec<String>) -> Vec<IdRange> {
+    // Index bounds exclude the upper end, and an `_id` can be MaxKey.
+    bounds.extend(digits_of(&doc! { "_id": Bson::MaxKey }));
+    bounds.dedup();
+    let from = std::iter::once(None).chain(bounds.iter().cloned().map(Some));
+    let to = bounds.iter().cloned().map(Some).chain([None]);
+    let range = |(at, (from, to))| IdRange { from, to, after: None, position: at as u64 * APART };
+    from.zip(to).enumerate().map(range).collect()
 }
 
 /// Lets the driver read ranges from a queue, one after the other. Ends after a failure, and when
