@@ -218,7 +218,7 @@ fn mentions(
     let named = |name: &str| {
         settings.iter().any(|text| memchr::memmem::find(text, name.as_bytes()).is_some())
     };
-    // Whoever uses a package calls what its first file hands out.
+    // Users of a package call what its first file exports.
     for package in files.iter().filter(|file| file.path.ends_with("package.json")) {
         let within = code.within_project(&package.name);
         let entry = read(package).ok().and_then(|text| source::entry_of_package(&within, &text));

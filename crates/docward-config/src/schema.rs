@@ -429,7 +429,10 @@ fn reason() -> Json {
 /// A TOML date, which is a string for editors that check with a schema.
 fn day() -> Json {
     string()
-        .with("description", Json::text("The last day on which it applies, or `never`."))
+        .with(
+            "description",
+            Json::text("Expiry date, the last date on which it applies, or `never`."),
+        )
         .with("pattern", Json::text("^([0-9]{4}-[0-9]{2}-[0-9]{2}|never)$"))
 }
 

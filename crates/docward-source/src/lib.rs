@@ -163,7 +163,7 @@ impl Known {
         let parts = self.parts.iter().map(|(_, class)| class);
         let exported = self.exported.keys().map(|(_, name)| name);
         let names = self.models.keys().chain(parts).chain(self.kept.keys());
-        // Whoever is given a document may change and save it without naming its model.
+        // A function that gets a document may change and save it without naming its model.
         let saves = (!self.models.is_empty()).then_some(".save(");
         names.chain(exported).map(String::as_str).chain(saves)
     }

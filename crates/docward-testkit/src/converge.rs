@@ -15,7 +15,7 @@ use docward_model::{Step, UnsetWhere};
 use serde_json::Value;
 
 use crate::{
-    launch::Servers,
+    shared::Servers,
     shell::{Statement, statements},
     values::{self, Documents},
 };

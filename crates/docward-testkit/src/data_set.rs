@@ -9,8 +9,8 @@ use bson::RawDocumentBuf;
 use docward_bson::json::{Parser, Step};
 
 use crate::{
-    launch::Servers,
     load::{Refused, documents, read},
+    shared::Servers,
 };
 
 impl Servers {

@@ -1,7 +1,6 @@
 //! Starts deployments, and the operations for tests on them.
 
 use std::{
-    ops::{Deref, DerefMut},
     path::{Path, PathBuf},
     time::{Duration, Instant},
 };
@@ -19,7 +18,6 @@ use crate::{
     patience::{PATIENCE, wait_for, wait_until},
     ports::Port,
     program::{mongod, mongod_of},
-    shared,
     supervised::{Down, Supervised},
 };
 
@@ -94,6 +92,10 @@ impl Launch {
         self
     }
 
+    pub(crate) fn is_shared(&self) -> bool {
+        self.is_shared
+    }
+
     /// Allows the use of a running deployment from an earlier test of this process, which is empty
     /// again (`shared.rs`). Not for tests that depend on the server's log, its counters or its uptime.
     pub fn shared(mut self) -> Self {
@@ -109,15 +111,7 @@ impl Launch {
     }
 
     /// Starts the deployment and waits until it accepts writes.
-    pub fn start(self) -> Servers {
-        if self.is_shared {
-            shared::take(&self).unwrap_or_else(|| shared::first(self.launch()))
-        } else {
-            Servers::of_one_test(self.launch())
-        }
-    }
-
-    fn launch(self) -> Deployment {
+    pub(crate) fn launch(self) -> Deployment {
         let common = tempfile::Builder::new().prefix("docward-testkit-").tempdir();
         let common = common.expect("a temporary directory");
         let certificates = self.tls.then(|| Certificates::make(common.path()));
@@ -218,51 +212,6 @@ fn key_file(directory: &Path) -> PathBuf {
 struct Member {
     process: Supervised,
     port: Port,
-}
-
-/// The deployment of a test. Dropping it stops the servers and removes their data; shared ones are
-/// emptied for the next test.
-#[derive(Debug)]
-pub struct Servers {
-    /// Always there until the drop.
-    deployment: Option<Deployment>,
-    /// The settings of a shared deployment, with which the next test must find it.
-    settings: Option<Vec<Document>>,
-}
-
-impl Servers {
-    fn of_one_test(deployment: Deployment) -> Self {
-        Self { deployment: Some(deployment), settings: None }
-    }
-
-    pub(crate) fn shared(deployment: Deployment, settings: Vec<Document>) -> Self {
-        Self { deployment: Some(deployment), settings: Some(settings) }
-    }
-}
-
-impl Deref for Servers {
-    type Target = Deployment;
-
-    fn deref(&self) -> &Deployment {
-        self.deployment.as_ref().expect("it is there until the drop")
-    }
-}
-
-impl DerefMut for Servers {
-    fn deref_mut(&mut self) -> &mut Deployment {
-        self.deployment.as_mut().expect("it is there until the drop")
-    }
-}
-
-impl Drop for Servers {
-    fn drop(&mut self) {
-        // After a failed test the state of the servers is unknown.
-        if let (Some(deployment), Some(settings)) = (self.deployment.take(), self.settings.take())
-            && !std::thread::panicking()
-        {
-            shared::give_back(deployment, settings);
-        }
-    }
 }
 
 /// A running deployment. Dropping it stops the servers and removes their data.

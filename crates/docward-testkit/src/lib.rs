@@ -32,10 +32,11 @@ mod values;
 pub use browser::Browser;
 pub use certificates::Certificates;
 pub use converge::{Outcome, Proposal, Row, Trace, converge};
-pub use launch::{Blocked, Deployment, FailPoint, Launch, Servers};
+pub use launch::{Blocked, Deployment, FailPoint, Launch};
 pub use load::Refused;
 pub use patience::{PATIENCE, wait_for, wait_until};
 pub use program::{mongod, mongod_of, mongosh, repository};
+pub use shared::Servers;
 pub use shell::{Call, NotRunnable, Statement, statements};
 
 pub use mongodb;

@@ -9,7 +9,7 @@ use std::{
 use bson::{Bson, Document, RawDocumentBuf, doc};
 use docward_bson::json;
 
-use crate::launch::Servers;
+use crate::shared::Servers;
 
 /// The number of documents per insert.
 const BATCH: usize = 1000;

@@ -7,15 +7,72 @@
 
 use std::{
     collections::BTreeSet,
+    ops::{Deref, DerefMut},
     sync::{Mutex, PoisonError},
 };
 
 use bson::{Document, doc};
 
-use crate::launch::{Deployment, Launch, Servers};
+use crate::launch::{Deployment, Launch};
 
 /// Deployments that no test uses now, with their settings. They stop with this process.
 static IDLE: Mutex<Vec<(Deployment, Vec<Document>)>> = Mutex::new(Vec::new());
+
+impl Launch {
+    /// Starts the deployment and waits until it accepts writes.
+    pub fn start(self) -> Servers {
+        if self.is_shared() {
+            take(&self).unwrap_or_else(|| first(self.launch()))
+        } else {
+            Servers::of_one_test(self.launch())
+        }
+    }
+}
+
+/// The deployment of a test. Dropping it stops the servers and removes their data; shared ones are
+/// emptied for the next test.
+#[derive(Debug)]
+pub struct Servers {
+    /// Always there until the drop.
+    deployment: Option<Deployment>,
+    /// The settings of a shared deployment, with which the next test must find it.
+    settings: Option<Vec<Document>>,
+}
+
+impl Servers {
+    fn of_one_test(deployment: Deployment) -> Self {
+        Self { deployment: Some(deployment), settings: None }
+    }
+
+    fn shared(deployment: Deployment, settings: Vec<Document>) -> Self {
+        Self { deployment: Some(deployment), settings: Some(settings) }
+    }
+}
+
+impl Deref for Servers {
+    type Target = Deployment;
+
+    fn deref(&self) -> &Deployment {
+        self.deployment.as_ref().expect("it is there until the drop")
+    }
+}
+
+impl DerefMut for Servers {
+    fn deref_mut(&mut self) -> &mut Deployment {
+        self.deployment.as_mut().expect("it is there until the drop")
+    }
+}
+
+impl Drop for Servers {
+    fn drop(&mut self) {
+        // After a failed test the state of the servers is unknown.
+        if let (Some(deployment), Some(settings)) = (self.deployment.take(), self.settings.take())
+            && !std::thread::panicking()
+        {
+            give_back(deployment, settings);
+        }
+    }
+}
 
 /// Commands that show settings that tests may change.
 fn settings_commands(has_members: bool) -> Vec<Document> {
@@ -38,7 +95,7 @@ const OTHER_FIELDS: [&str; 6] = [
 ];
 
 /// Returns an idle deployment that is like the wanted one.
-pub(crate) fn take(wanted: &Launch) -> Option<Servers> {
+fn take(wanted: &Launch) -> Option<Servers> {
     let mut idle = IDLE.lock().unwrap_or_else(PoisonError::into_inner);
     let found = idle.iter().position(|(deployment, _)| deployment.launch().is_like(wanted))?;
     let (deployment, settings) = idle.swap_remove(found);
@@ -46,13 +103,13 @@ pub(crate) fn take(wanted: &Launch) -> Option<Servers> {
 }
 
 /// Makes a new deployment one that can be handed on.
-pub(crate) fn first(deployment: Deployment) -> Servers {
+fn first(deployment: Deployment) -> Servers {
     let settings = settings(&deployment);
     Servers::shared(deployment, settings)
 }
 
 /// Empties a deployment and keeps it for the next test, if it is as new then.
-pub(crate) fn give_back(deployment: Deployment, before: Vec<Document>) {
+fn give_back(deployment: Deployment, before: Vec<Document>) {
     if empty(&deployment).is_ok() && settings(&deployment) == before {
         IDLE.lock().unwrap_or_else(PoisonError::into_inner).push((deployment, before));
     }

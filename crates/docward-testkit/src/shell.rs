@@ -6,7 +6,7 @@
 
 use bson::{Bson, Document, doc};
 
-use crate::{launch::Servers, load::parse};
+use crate::{load::parse, shared::Servers};
 
 /// One call: `db.getSiblingDB("d").getCollection("c").method(…)`.
 #[derive(Clone, Debug, PartialEq)]

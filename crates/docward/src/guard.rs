@@ -314,9 +314,9 @@ async fn options(upstream: &str) -> anyhow::Result<ClientOptions> {
 fn without_values(message: &str, upstream: &str) -> String {
     let (_, options) = upstream.split_once('?').unwrap_or_default();
     let values = options.split('&').filter_map(|option| Some(option.split_once('=')?.1));
-    values.filter(|value| value.len() > 3).fold(message.to_owned(), |message, value| {
-        message.replace(value, "*****")
-    })
+    values
+        .filter(|value| value.len() > 3)
+        .fold(message.to_owned(), |message, value| message.replace(value, "*****"))
 }
 
 /// Looks up the servers of a `mongodb+srv` connection string in DNS at regular intervals.

@@ -172,7 +172,7 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
     cx.report(draft);
 }
 
-/// One document in so many above the limit is a note.
+/// Fewer large documents than one in this number are a note.
 pub(super) const RARE: u64 = 1000;
 
 fn version(cx: &Cx<'_>) -> Option<(u32, u32)> {

@@ -27,9 +27,11 @@ declare_rule! {
     /// form: the other style, PascalCase, UPPER_CASE, hyphens or spaces. One-word lower-case names fit both
     /// styles.
     ///
-    /// It is a note if all names have one style that is neither of the two, if only one part of the document
-    /// differs, or if another system chose the names: they are inside `payload` or `data`, which takes 90 % of the
-    /// bytes, or the documents are JSON-LD or hold many links of an interface.
+    /// It is a note if
+    /// - all names have one style that is neither of the two
+    /// - only one part of the document differs
+    /// - another system chose the names: they are inside `payload` or `data`, which takes 90 % of the bytes, or
+    ///   the documents are JSON-LD or hold many links of an interface
     ///
     /// ## Exceptions
     /// Not reported:

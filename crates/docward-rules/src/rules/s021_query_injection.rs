@@ -183,7 +183,7 @@ fn draft(evidence: &Evidence, injections: &[&Injection]) -> Draft {
         InjectionKind::Update => (
             Severity::Warn,
             format!("{shown} {is} the whole update{of}"),
-            "whoever sends the request sets any field of the model, and may send operators",
+            "anyone who sends the request can set any field of the model, and may send operators",
             "take the allowed fields one by one: {$set: {name: String(value)}}".to_owned(),
         ),
         InjectionKind::Operator(_) => {

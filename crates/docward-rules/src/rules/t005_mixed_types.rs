@@ -534,7 +534,9 @@ mod tests {
         let body = "x60 {\"charges\": false}\nx9 {\"charges\": NumberInt($i)}";
         let found = check("T005", body);
         assert!(
-            found[0].todo.starts_with("choose int for `charges`; 60 of 60 values of other types are `false`"),
+            found[0].todo.starts_with(
+                "choose int for `charges`; 60 of 60 values of other types are `false`"
+            ),
             "{}",
             found[0].todo
         );

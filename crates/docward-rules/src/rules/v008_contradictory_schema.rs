@@ -310,7 +310,10 @@ mod tests {
         let (severity, what) =
             only(field(r#"{"bsonType": "int", "allOf": [{"bsonType": ["string", "null"]}]}"#));
         assert_eq!(severity, Severity::Error);
-        assert!(what.contains("no type meets all of its type constraints (int; string/null)"), "{what}");
+        assert!(
+            what.contains("no type meets all of its type constraints (int; string/null)"),
+            "{what}"
+        );
         let (_, what) = only(of(r#"{"bsonType": "array"}"#));
         assert!(what.contains("a document is an object"), "{what}");
         assert!(field(r#"{"bsonType": "int", "allOf": [{"bsonType": "number"}]}"#).is_empty());

@@ -34,8 +34,9 @@ Facts that the source cannot show are questions in the file (`# ?`).";
 /// Where the model comes from.
 #[derive(Args, Debug)]
 pub(crate) struct InitArgs {
-    /// Fill in the model from data (any source of `docward audit`), from files with models in code
-    /// (Mongoose, Prisma, Pydantic, Go, Spring, PHP, C#), or from `CREATE TABLE` statements (.sql)
+    /// Fill in the model from any source of `docward audit`, from models in code, or from SQL.
+    /// Models are those of Mongoose, Prisma, Pydantic, Go, Spring, PHP and C#; SQL files have
+    /// `CREATE TABLE` statements
     #[arg(long, value_name = "SOURCE", num_args = 1..)]
     from: Vec<String>,
 

@@ -66,7 +66,7 @@ pub(super) async fn watch(client: Client, load: Weak<Load>) {
     }
 }
 
-/// The mean number of operations in progress that took so many microseconds together.
+/// The mean number of operations in progress that took these microseconds together.
 fn in_progress(micros: u64, passed: Duration) -> f64 {
     micros as f64 / (passed.as_micros() as f64).max(1.0)
 }

@@ -23,8 +23,8 @@ pub const ONE_MORE: f64 = 1.0;
 const TAIL_FLOOR: u64 = 100;
 const DAY_MS: f64 = 86_400_000.0;
 
-/// The thresholds for arrays. Several rules must agree on which of them reports an array, so all of them read the
-/// settings of D008 (and the share of D003) here.
+/// The thresholds for arrays. Several rules must agree on which of them reports an array. All of them therefore read
+/// the settings of D008 (and the share of D003) here.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
     /// Elements an array should stay below.

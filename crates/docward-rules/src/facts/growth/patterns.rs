@@ -180,9 +180,9 @@ fn is_array(field: &Field) -> bool {
 
 // --- geometry and vectors ------------------------------------------------------------------------
 
-/// Whether a place belongs to a geometry: `coordinates` beside a text `type` (GeoJSON), `arcs` there
-/// (TopoJSON), `geometries` made of these, anything inside them, or a plain list of points (an array of
-/// pairs or triples of numbers).
+/// Whether a place belongs to a geometry. That is `coordinates` beside a text `type` (GeoJSON), `arcs` there
+/// (TopoJSON), or `geometries` made of these. Anything inside them belongs to it, and so does a plain list of
+/// points (an array of pairs or triples of numbers).
 pub fn is_geometry(profile: &Profile, field: &Field) -> bool {
     let mut at = Some(field);
     while let Some(place) = at {
@@ -570,8 +570,8 @@ fn at_max(lengths: &Distribution) -> u64 {
     lengths.buckets.last().map_or(0, |&(_, _, n)| n)
 }
 
-/// Returns the cap at which lengths accumulate: a round number that at least a fifth of the arrays (and at least
-/// five) have reached, and clearly more than have a length just below it.
+/// Returns the cap at which lengths accumulate. At least a fifth of the arrays (and at least five) have reached this
+/// round number, and clearly more than have a length just below it.
 pub fn capped_at(lengths: &Distribution) -> Option<u64> {
     let full = at_max(lengths);
     if !ROUND.contains(&lengths.max) || full < 5 || full * 5 < lengths.count {

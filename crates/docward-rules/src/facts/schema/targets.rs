@@ -119,7 +119,10 @@ mod tests {
         let widened = targets.widen("price", stored.clone());
         assert_eq!(widened[2..], [BsonType::Decimal, BsonType::Null]);
         let told = price.description(&widened).unwrap();
-        assert!(told.starts_with("Target type: decimal (T002, T005). double or string is admitted"), "{told}");
+        assert!(
+            told.starts_with("Target type: decimal (T002, T005). double or string is admitted"),
+            "{told}"
+        );
         assert!(targets.at("unit_price").unwrap().removes);
         assert_eq!(targets.widen("unit_price", stored.clone()), stored);
         assert_eq!(Targets::new(&changes, &Namespace::new("a", "b")).at("price"), None);

@@ -624,7 +624,9 @@ mod tests {
         assert_eq!(found.len(), 2);
         let said = note(&found).expect("a note");
         assert!(
-            said.starts_with("2 proposed commands on `db_shop.t_order_item` first set validationAction"),
+            said.starts_with(
+                "2 proposed commands on `db_shop.t_order_item` first set validationAction"
+            ),
             "{said}"
         );
         // Each alone would demand the old form of what the other converts.

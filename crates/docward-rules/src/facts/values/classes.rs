@@ -75,8 +75,8 @@ pub fn is_only(field: &Field, class: Class) -> bool {
     matches!(classes(field)[..], [(only, _)] if only == class)
 }
 
-/// The profile of a collection whose fields people chose. The server defines the fields of the buckets of a time
-/// series collection and of the rows of its profiler and oplog, so they are not checked.
+/// The profile of a collection whose fields people chose. The server defines the fields of time series
+/// buckets, and of the rows of its profiler and oplog. These are not checked.
 pub fn shaped_by_people(collection: &Collection) -> Option<&Profile> {
     if collection.kind == CollectionKind::TimeSeries {
         return None;
