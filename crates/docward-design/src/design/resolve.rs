@@ -472,7 +472,9 @@ impl<'m> State<'m> {
             Pattern::ExtendedReference { in_parent, .. } => *in_parent,
             _ => false,
         };
-        let hybrid = decision.patterns.iter().any(is_redundant);
+        // A document for each link is no part of the parent, whatever it repeats.
+        let is_link = decision.patterns.contains(&Pattern::Junction);
+        let hybrid = !is_link && decision.patterns.iter().any(is_redundant);
         decision.verdict = match (decision.choice, hybrid) {
             (None, _) => Verdict::Undecided,
             (Some(Choice::Embed), _) => Verdict::Embed,

@@ -539,8 +539,8 @@ fn depth(collections: &[CollectionPlan]) -> DesignCheck {
     };
     let because = format!("the deepest, `{name}`, has {levels} levels of objects");
     match levels {
-        ..=SHALLOW => check(CheckId::Depth, Some(true), because),
-        ..=DEEPEST => {
+        levels if levels <= SHALLOW => check(CheckId::Depth, Some(true), because),
+        levels if levels <= DEEPEST => {
             let because = format!("{because} at `{path}`; up to {SHALLOW} are easy to work with");
             check(CheckId::Depth, Some(true), because)
         }

@@ -249,7 +249,7 @@ fn ck_13_unique_indexes_must_begin_with_the_key() {
     let case = orders("7.0", ", number: {type: string, unique: true}", reads);
     let plan = case.shard("order");
     // The values move to a collection of their own, because the server refuses both together.
-    assert_eq!(plan.key.text(), "{ customerId: 1, createTime: 1 }");
+    assert_eq!(plan.key.text(), "{ customerId: 1 }");
     assert!(plan.key.is_possible() && plan.key.is_sound());
     assert_eq!(plan.lookups.iter().map(|l| l.field.as_str()).collect::<Vec<_>>(), ["number"]);
     assert!(case.collection("order").indexes.iter().all(|index| !index.unique));
@@ -439,7 +439,7 @@ fn sk_2_sk_11_ck_13_documents_without_a_field_of_the_key_share_a_value() {
     // The field is unique only among documents that have it.
     let no = ", no: {type: string, unique: true, required: false}";
     let unique = orders("7.0", no, "  r: {from: order, where: [no], rate: 9/s}");
-    assert_eq!(holds(&unique, "{ no: 1 }", "SK-2"), Some(false));
+    assert_eq!(holds(&unique, "{ no: \"hashed\" }", "SK-2"), Some(false));
 }
 
 #[test]

@@ -244,12 +244,12 @@ writes:
     assert!(!free.decision("article.related").turns.is_empty(), "nothing holds it back");
     let publish = "  publish: {update: [article, story], sets: [story.line], rate: 1/min}\n";
     let held = related(publish, "");
-    assert_eq!(held.verdict("article.related"), Verdict::Reference);
+    assert_eq!(held.verdict("article.related"), Verdict::Hybrid);
     assert_eq!(held.decision("article.related").turns, []);
     // It stays referenced even if all reads want both.
     let both = related(publish, ", with: [article.related]");
     assert_eq!(both.decision("article.related").facts.co_read, Some(1.0));
-    assert_eq!(both.verdict("article.related"), Verdict::Reference);
+    assert_eq!(both.verdict("article.related"), Verdict::Hybrid);
     let free = related("", ", with: [article.related]");
     assert_eq!(free.verdict("article.related"), Verdict::Embed);
 }
