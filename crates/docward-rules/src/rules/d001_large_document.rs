@@ -231,7 +231,7 @@ fn tier(collection: &Collection, figures: &Figures<'_>, cx: &Cx<'_>) -> Option<T
     let over = figures.larger_than(warn);
     // A few that are small for the server are no reason to change the model.
     let is_rare = max <= core && over * RARE < figures.documents;
-    (max > warn).then(|| Tier {
+    (max > warn).then_some(Tier {
         limit: warn,
         inclusive: false,
         over,
