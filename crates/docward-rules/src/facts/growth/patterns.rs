@@ -571,7 +571,7 @@ fn at_max(lengths: &Distribution) -> u64 {
 }
 
 /// Returns the cap at which lengths accumulate. At least a fifth of the arrays (and at least five) have reached this
-/// round number, and clearly more than have a length just below it.
+/// round number. Clearly fewer have a length just below it.
 pub fn capped_at(lengths: &Distribution) -> Option<u64> {
     let full = at_max(lengths);
     if !ROUND.contains(&lengths.max) || full < 5 || full * 5 < lengths.count {
