@@ -318,7 +318,7 @@ impl<'t> Reader<'t> {
             return;
         };
         let is_id = mark.name == "Id";
-        // Only double quotes have escapes, but nobody names a field with a backslash.
+        // PHP has escapes only in double quotes. Field names contain no backslash, so all strings are read alike.
         let given = mark.argument("name").map(|name| unescaped(name, true));
         let name = if is_id { "_id" } else { given.as_deref().unwrap_or(field.name) };
         if mark.is_true("notSaved") {

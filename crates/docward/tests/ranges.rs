@@ -231,7 +231,7 @@ fn read_with_failures(code: i32, times: i32, options: &[&str]) -> (Value, i64) {
 }
 
 /// CursorKilled, NotWritablePrimary, MaxTimeMSExpired: every reader fails several times, and others
-/// read the ranges that nobody has begun.
+/// read the ranges that are still in the queue.
 #[test]
 fn readers_of_ranges_that_failed_are_replaced() {
     for code in [237, 10_107, 50] {

@@ -165,8 +165,8 @@ impl Reader<'_, '_, '_> {
                     }
                     // Meanwhile the other batches wait in the channel.
                     self.rest(PAUSE * (failures[at] - 1));
-                    // The reader that failed has ended. The new one also reads the ranges that
-                    // nobody has begun, and a smaller batch takes less time.
+                    // The reader that failed has ended. Its successor also reads the ranges that
+                    // are still in the queue. A smaller batch takes less time.
                     let batch_size = (batch_size >> failures[at]).max(1);
                     let part = Part { at, range: ranges[at].clone(), batch_size };
                     queue.lock().unwrap_or_else(PoisonError::into_inner).push_front(part);

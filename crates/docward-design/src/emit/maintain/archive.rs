@@ -17,7 +17,7 @@ use super::series::series_fields;
 /// The number of documents that move in one batch. The shell holds a whole batch in memory.
 const BATCH: i32 = 100;
 
-/// What moves to an archive, and when.
+/// The collection whose old documents move to an archive, and the age at which they move.
 struct Moves<'m> {
     home: &'m CollectionPlan,
     archive: &'m CollectionPlan,

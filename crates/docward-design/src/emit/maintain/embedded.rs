@@ -121,8 +121,8 @@ impl<'m> Plans<'m> {
         let call = |id: &str, one: &str, more: &str| format!("{name}(at, {id}, {one}{more})");
         let mut check = Check::default();
         check.run(call("root._id", "one(1)", also.nothing()) + ";");
-        let nobody = call("new ObjectId()", "one(1)", also.nothing());
-        check.fails("no parent, nothing set", nobody);
+        let unknown_parent = call("new ObjectId()", "one(1)", also.nothing());
+        check.fails("a missing parent is refused", unknown_parent);
         let read = at(&root_in(parents), list);
         check.expect("it is part of the parent", format!("typeof {read}"), "\"object\"");
         check.extend(self.together_check(inside, &also, 0, &name));

@@ -230,11 +230,11 @@ impl<'m> Plans<'m> {
             let (id, found) = if in_child { ("root._id", number) } else { ("others[0]._id", 1) };
             check.expect("found from the other side", format!("{back}(at, {id}).length"), found);
         }
-        let nobody = match in_child {
+        let unknown_target = match in_child {
             true => call(&add, "new ObjectId()", "others[0]._id"),
             false => call(&add, "root._id", "new ObjectId()"),
         };
-        check.fails("nothing leads nowhere", nobody);
+        check.fails("a missing target is refused", unknown_target);
         check.expect("unlinked", first(&remove), true);
         check.expect("and not twice", first(&remove), false);
         if let Some(key) = key.filter(|_| !link.copied.is_empty() && number > 1) {
