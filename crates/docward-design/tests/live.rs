@@ -186,7 +186,7 @@ fn pt_extref_1_pt_extref_2_references_of_several_kinds_hold() {
             "counts and sums are 0 for a parent without children",
             "no parent, no child\", null, () => addLike(",
             "the parent is there",
-            "nothing leads nowhere",
+            "a missing target is refused",
         ];
         check_holds(&shell, &servers, &on(REFERENCED), &said);
         let folder = check_holds(&shell, &servers, &on(ELEMENTS), &["and leaves the rest"]);
