@@ -537,7 +537,8 @@ fn depth(collections: &[CollectionPlan]) -> DesignCheck {
     let Some((levels, name, path)) = most else {
         return check(CheckId::Depth, Some(true), "no document has nested objects");
     };
-    let because = format!("the deepest, `{name}`, has {levels} levels of objects");
+    let count = text::plural(levels as u64, "level");
+    let because = format!("the deepest, `{name}`, has {count} of objects");
     match levels {
         levels if levels <= SHALLOW => check(CheckId::Depth, Some(true), because),
         levels if levels <= DEEPEST => {
