@@ -135,6 +135,8 @@ pub fn known(model: &DesignModel, relationship: &Relationship, bounds: &Bounds) 
     let shared = relationship.is_shared();
     let access = access(model, relationship, children);
     let written = written(model.writes.iter(), relationship, &BTreeSet::new());
+    let is_series = model.entity(&relationship.child).is_some_and(|child| child.series.is_some());
+    let can_page = !shared && !is_series && relationship.parent != relationship.child;
     let facts = Facts {
         kind: match (single, shared) {
             (true, false) => Kind::OneToOne,
@@ -144,6 +146,10 @@ pub fn known(model: &DesignModel, relationship: &Relationship, bounds: &Bounds) 
         },
         children,
         growth,
+        paged_per_year: can_page.then(|| match relationship.growth {
+            Some(ChildGrowth::Endless { p99, .. }) => p99,
+            _ => 0.0,
+        }),
         parent_bytes: 0,
         child_bytes: 0,
         child_p99: 0,

@@ -12,6 +12,9 @@ pub struct Facts {
     pub children: Spread,
     /// Whether the number of children is bounded.
     pub growth: Growth,
+    /// The number of children that a parent gains per year at the 99th percentile, if overflow
+    /// pages can hold children (PT-outlier.1). `None` if they cannot.
+    pub paged_per_year: Option<f64>,
     /// The mean size of a child in bytes.
     pub child_bytes: u64,
     /// The size of a child in bytes at the 99th percentile.
@@ -84,11 +87,36 @@ impl Growth {
     }
 }
 
+/// The years in which a paged list must stay short for nearly all parents.
+const PAGED_YEARS: f64 = 5.0;
+
+/// Whether a few parents have far more children than the others. PT-outlier.1 requires 1,000 or
+/// more, and ten times the 99th percentile.
+pub fn is_outlier(p99: u64, max: u64, bounds: &Bounds) -> bool {
+    bounds.overflow_pages
+        && p99 < bounds.many
+        && max >= bounds.many
+        && max >= p99.saturating_mul(10)
+}
+
 impl Facts {
     /// Returns the size in bytes of all children of a parent at the 99th percentile, as elements of
     /// an array (ALG-2).
     pub fn children_bytes(&self) -> u64 {
         crate::declared::size::large_array(self.children.p99, self.child_bytes, self.child_p99)
+    }
+
+    /// Whether overflow pages bound an unbounded list: few parents have a long one, it stays so for
+    /// years, and nearly all reads have the whole list (ST-25, AP-S4.1).
+    pub fn is_paged(&self, bounds: &Bounds) -> bool {
+        let Some(yearly) = self.paged_per_year.filter(|_| self.growth == Growth::Endless) else {
+            return false;
+        };
+        let Spread { p99, max, .. } = self.children;
+        is_outlier(p99, max, bounds)
+            && p99 as f64 + yearly * PAGED_YEARS < bounds.many as f64
+            && self.co_read.is_some_and(|share| share >= bounds.mostly)
+            && self.queried_alone == Some(0.0)
     }
 
     /// Returns the size in bytes of a parent at the 99th percentile with its children embedded.

@@ -25,6 +25,8 @@ pub struct Around {
     pub lists: Vec<u64>,
     /// The size in bytes of the names of all lists.
     pub names: u64,
+    /// Whether children stay separate while any read needs only the child (CK-12).
+    pub apart_if_read_alone: bool,
 }
 
 impl Around {
@@ -45,6 +47,9 @@ impl Around {
 pub fn turns(facts: &Facts, bounds: &Bounds, around: &Around) -> Vec<Turn> {
     let outcome = |facts: &Facts| match vote::choice(facts, bounds) {
         Choice::Embed if !around.holds(facts, bounds) => Choice::Reference,
+        Choice::Embed if around.apart_if_read_alone && facts.queried_alone != Some(0.0) => {
+            Choice::Reference
+        }
         choice => choice,
     };
     let choice = outcome(facts);

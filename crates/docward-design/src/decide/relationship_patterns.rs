@@ -6,15 +6,25 @@ use std::collections::BTreeSet;
 use docward_model::{DesignModel, DesignRead, Entity, Relationship};
 
 use crate::decide::decision::Decision;
-use crate::decide::facts::{Bounds, Facts, Growth, Kind};
+use crate::decide::facts::{Bounds, Facts, Growth, Kind, is_outlier};
 use crate::decide::pattern::{Made, Pattern};
-use crate::decide::vote::{Choice, Ruling, is_outlier};
+use crate::decide::vote::{Choice, Ruling};
 use crate::declared::read_direction::{self, COPIED, is_tree};
 use crate::declared::{quantile, size};
 use crate::model_file::quantity::often;
 
-/// The minimum ratio of reads to changes for a stored count (GC-47).
+/// The minimum ratio of the cost of reads to changes for a stored count (GC-47).
 pub(crate) const REPEATED: f64 = 10.0;
+
+/// The number of children that a read counts at about the cost of another read.
+const COUNTED_PER_READ: f64 = 100.0;
+
+/// Returns the cost of counting the children of a parent, in reads. A count visits every child, so
+/// long lists are worth a stored count sooner than short ones. A few very long lists do not decide.
+fn counting_cost(facts: &Facts) -> f64 {
+    let children = docward_model::Spread { max: facts.children.p99, ..facts.children };
+    1.0 + (quantile::mean(children) / COUNTED_PER_READ).floor()
+}
 
 /// The maximum number of elements of an overflow page (PT-outlier.1), if they fit (CK-14).
 pub(crate) const PAGE: u64 = 1000;
@@ -359,7 +369,9 @@ impl Made {
                 .push("embedded children are counted by `$size`, without another read".into());
             return;
         }
-        if reading < REPEATED * (arriving - along) {
+        // The children of a list are in the document that is read anyway.
+        let cost = if embedded { 1.0 } else { counting_cost(facts) };
+        if reading * cost < REPEATED * (arriving - along) {
             if counted {
                 self.remarks.push(
                     "embedded children are counted by `$size` of the list, and of the pages of \
@@ -385,10 +397,11 @@ impl Made {
                 ("sum", summed.map(|read| read.per_second).sum())
             };
             self.remarks.push(format!(
-                "the {what} is read {} and changes {}: below {REPEATED}:1, it is not worth \
-                 storing (GC-47)",
+                "the {what} is read {} and changes {}: below {}:1, it is not worth storing \
+                 (GC-47)",
                 often(reading),
-                often(arriving)
+                often(arriving),
+                (REPEATED / cost * 10.0).round() / 10.0
             ));
             if !sums.is_empty()
                 && repeated.iter().all(|read| read.tolerates_stale || !summing(read))
@@ -415,9 +428,10 @@ pub(crate) fn alone(model: &DesignModel, decision: &mut Decision) {
     };
     let reading: f64 = model.reads.iter().filter(wanted).map(|read| read.per_second).sum();
     let (relationship, choice) = (model.relationship(name), decision.choice);
+    let cost = reading * counting_cost(&decision.facts);
     let is_worth = |pattern: &Pattern| match pattern {
         Pattern::Computed { sums, .. } => {
-            relationship.is_none_or(|r| reading >= REPEATED * changes(model, &r.child, sums))
+            relationship.is_none_or(|r| cost >= REPEATED * changes(model, &r.child, sums))
         }
         _ => true,
     };

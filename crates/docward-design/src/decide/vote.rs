@@ -4,7 +4,7 @@
 
 use docward_model::text;
 
-use crate::decide::facts::{Bounds, Facts, Growth, Kind};
+use crate::decide::facts::{Bounds, Facts, Growth, Kind, is_outlier};
 
 /// The vote of a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -151,15 +151,6 @@ fn bound(facts: &Facts, bounds: &Bounds) -> u64 {
     if max >= bounds.many && !is_outlier(p99, max, bounds) { max } else { p99 }
 }
 
-/// Whether a few parents have far more children than the others. PT-outlier.1 requires 1,000 or
-/// more, and ten times the 99th percentile.
-pub fn is_outlier(p99: u64, max: u64, bounds: &Bounds) -> bool {
-    bounds.overflow_pages
-        && p99 < bounds.many
-        && max >= bounds.many
-        && max >= p99.saturating_mul(10)
-}
-
 /// Returns every row of the tables.
 pub fn rows(facts: &Facts, bounds: &Bounds) -> Vec<Row> {
     collected(facts, bounds, true)
@@ -168,7 +159,7 @@ pub fn rows(facts: &Facts, bounds: &Bounds) -> Vec<Row> {
 fn collected(facts: &Facts, bounds: &Bounds, in_words: bool) -> Vec<Row> {
     let mut found = Rows { found: Vec::with_capacity(16), in_words };
     found.cardinality(facts, bounds);
-    found.growth(facts);
+    found.growth(facts, bounds);
     if facts.kind == Kind::ManyToMany {
         found.too_many(facts, bounds, &["ER-T.6", "ER-F.6", "LM-7"]);
     }
@@ -223,7 +214,7 @@ impl Rows {
         let most = bound(facts, bounds);
         let counted = self
             .words(|| format!("{} {}", text::count(most), text::form(most, "child", "children")));
-        if most < bounds.few && facts.growth.is_endless() {
+        if most < bounds.few && facts.growth.is_endless() && !facts.is_paged(bounds) {
             let because = self.words(|| {
                 format!("{counted} per parent at p99, and the number grows without limit")
             });
@@ -312,8 +303,14 @@ impl Rows {
         }
     }
 
-    fn growth(&mut self, facts: &Facts) {
+    fn growth(&mut self, facts: &Facts, bounds: &Bounds) {
         match &facts.growth {
+            Growth::Endless if facts.is_paged(bounds) => self.say(
+                RowId::Growth,
+                &["PT-outlier.1", "AP-S4.1"],
+                Vote::Abstain,
+                "the number per parent grows without limit, but overflow pages bound the list",
+            ),
             Growth::Endless => {
                 let because = "the number per parent grows without limit, so the list is unbounded";
                 let rows: &[&str] = match facts.kind {
@@ -340,7 +337,7 @@ impl Rows {
 
     fn size(&mut self, facts: &Facts, bounds: &Bounds) {
         let together = facts.children_bytes();
-        let endless = facts.growth.is_endless();
+        let endless = facts.growth.is_endless() && !facts.is_paged(bounds);
         let small = together <= bounds.small_bytes && !endless;
         let large = match facts.child_p99 > facts.child_bytes {
             true => self.words(|| format!(" to {}", text::bytes(facts.child_p99))),

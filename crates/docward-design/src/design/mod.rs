@@ -20,13 +20,14 @@ use constraints::CONSTRAINTS;
 use docward_model::{BsonType, ChildGrowth, DesignModel, ProfileName, Relationship, Spread, text};
 use draft::Draft;
 use resolve::{Stage, State};
+use reviews::Hold;
 
 use crate::decide::alternative::StorageAlternative;
 use crate::decide::decision::{Decision, living_elsewhere};
 use crate::decide::facts::Bounds;
-use crate::decide::flip_points::turns;
+use crate::decide::flip_points::{Turn, turns};
 use crate::decide::pattern::Pattern;
-use crate::decide::vote::RowId;
+use crate::decide::vote::{Choice, RowId};
 use crate::declared::field_plan::{ASSUMED_STRING, TREE_DEPTH};
 use crate::declared::naming::Naming;
 use crate::declared::read_direction;
@@ -49,7 +50,7 @@ pub fn design_stored(
     let naming = Naming::of(model, profile);
     let mut state = State::new(model, bounds, naming, stored, &CONSTRAINTS);
     state.resolve(Stage::Reviewed);
-    let around = state.around();
+    let turns = turns_of(&state);
     let deep = remarks::on_depth(constraints::depths(&state), state.embedded());
     let Draft { mut decisions, mut advice, collections, capacity, checks } = state.into_draft();
     for decision in &mut decisions {
@@ -62,9 +63,8 @@ pub fn design_stored(
     for decision in &mut decisions {
         say_size_of_table(decision);
         // A child that another parent embeds is not embedded here, whatever the figures are.
-        let may_turn = decision.choice.is_some() && !elsewhere.contains(&decision.relationship);
-        if let Some(around) = around.get(&decision.relationship).filter(|_| may_turn) {
-            decision.turns = turns(&decision.facts, bounds, around);
+        if decision.choice.is_some() && !elsewhere.contains(&decision.relationship) {
+            decision.turns = turns.get(&decision.relationship).cloned().unwrap_or_default();
         }
     }
     Design {
@@ -77,6 +77,36 @@ pub fn design_stored(
         capacity,
         checks,
     }
+}
+
+/// The maximum number of references that are tried as embedded. Each attempt computes complete
+/// designs. Nothing is said to turn the others.
+const MAX_TRIED: usize = 24;
+
+/// Returns what would turn each decision, given the other decisions and the reviews.
+fn turns_of(state: &State<'_>) -> BTreeMap<String, Vec<Turn>> {
+    let mut found = BTreeMap::new();
+    let mut tried = 0;
+    for (name, mut around) in state.around() {
+        let Some(decision) = state.decision(&name) else { continue };
+        let mut turning = turns(&decision.facts, state.bounds, &around);
+        if !turning.is_empty() && decision.choice == Some(Choice::Reference) {
+            tried += 1;
+            if tried > MAX_TRIED {
+                continue;
+            }
+            match reviews::hold(state, &name) {
+                None => {}
+                Some(Hold::Always) => continue,
+                Some(Hold::ReadAlone) => {
+                    around.apart_if_read_alone = true;
+                    turning = turns(&decision.facts, state.bounds, &around);
+                }
+            }
+        }
+        found.insert(name, turning);
+    }
+    found
 }
 
 /// Adds the final size to a row. The row judged the size of the parent known at that time. Later

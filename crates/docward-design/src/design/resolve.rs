@@ -167,6 +167,8 @@ pub(crate) struct State<'m> {
     /// The writes of each entity.
     writes: BTreeMap<&'m str, Vec<&'m DesignWrite>>,
     restrictions: Restrictions,
+    /// A relationship that is embedded on trial, whatever its figures are.
+    embedded: Option<String>,
     made: BTreeMap<String, Decision>,
     /// The decisions of a first vote based only on declared fields. They are needed because ids and
     /// copies also have a size.
@@ -214,6 +216,7 @@ impl<'m> State<'m> {
             of,
             writes,
             restrictions,
+            embedded: None,
             made: BTreeMap::new(),
             first: BTreeMap::new(),
             draft: OnceCell::new(),
@@ -264,7 +267,25 @@ impl<'m> State<'m> {
     /// Returns the state with one more relationship that is not embedded. Only the constraints on
     /// documents are checked.
     pub(crate) fn without_embedding(&self, relationship: &str) -> Self {
-        let mut other = Self {
+        let mut other = self.copied();
+        let veto = (VetoId::Check, String::new());
+        other.restrictions.vetoes.insert(relationship.to_owned(), veto);
+        other.resolve(Stage::Kept);
+        other
+    }
+
+    /// Returns the state with a relationship that is embedded, whatever its figures are. Only the
+    /// constraints on documents are checked.
+    pub(crate) fn with_embedding(&self, relationship: &str) -> Self {
+        let mut other = self.copied();
+        other.embedded = Some(relationship.to_owned());
+        other.resolve(Stage::Kept);
+        other
+    }
+
+    /// Returns a copy without decisions.
+    fn copied(&self) -> Self {
+        Self {
             known: self.known.clone(),
             of: self.of.clone(),
             writes: self.writes.clone(),
@@ -272,12 +293,9 @@ impl<'m> State<'m> {
             made: BTreeMap::new(),
             first: self.first.clone(),
             draft: OnceCell::new(),
+            embedded: self.embedded.clone(),
             ..*self
-        };
-        let veto = (VetoId::Check, String::new());
-        other.restrictions.vetoes.insert(relationship.to_owned(), veto);
-        other.resolve(Stage::Kept);
-        other
+        }
     }
 
     /// Whether a constraint finds no new restriction.
@@ -363,7 +381,8 @@ impl<'m> State<'m> {
                 .unzip();
             let names = names.iter().sum::<u64>();
             let keep_newest = relationship.keep_newest;
-            found.insert(name.clone(), Around { keep_newest, lists, names });
+            let around = Around { keep_newest, lists, names, apart_if_read_alone: false };
+            found.insert(name.clone(), around);
         }
         found
     }
@@ -408,6 +427,9 @@ impl<'m> State<'m> {
             Facts { parent_bytes: parent, child_bytes: child.0, child_p99: child.1, ..facts };
         self.see_parts(relationship, &mut facts);
         let mut ruling = decide(&facts, self.bounds);
+        if self.embedded.as_ref() == Some(&relationship.name) {
+            ruling.choice = Choice::Embed;
+        }
         let veto = self.restrictions.vetoes.get(&relationship.name);
         if let Some((id, because)) = veto {
             let rows = id.rows();

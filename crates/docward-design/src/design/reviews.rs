@@ -30,7 +30,14 @@ impl Failure {
             Self::Lifetime(entity) => format!("DP-2 for `{entity}`, which cannot expire in time"),
         }
     }
+
+    fn is_mandatory(&self) -> bool {
+        !matches!(self, Self::Check(id, _) if RECOMMENDED.contains(id))
+    }
 }
+
+/// Items that are only recommendations. They do not outweigh a mandatory item.
+const RECOMMENDED: [CheckId; 3] = [CheckId::SingleReads, CheckId::Aggregates, CheckId::Depth];
 
 /// Returns the failures of a design.
 fn failures(model: &DesignModel, draft: &Draft) -> BTreeSet<Failure> {
@@ -53,42 +60,77 @@ const MAX_TRIED: usize = 24;
 /// failures than it adds, the relationship is referenced. Otherwise the design says why it stays
 /// embedded.
 pub(super) fn failing(state: &State<'_>, found: &mut Vec<Restriction>) {
-    let draft = state.draft();
-    let before = failures(state.model, draft);
-    let suspects = draft.decisions.iter().filter(|decision| {
-        decision.choice == Some(Choice::Embed)
-            && !state.is_stored(&decision.relationship)
-            && !state.is_reviewed(&decision.relationship)
-            && before.iter().any(|failure| is_suspect(state.model, draft, decision, failure))
+    let before = failures(state.model, state.draft());
+    let embedded = state.draft().decisions.iter().filter(|decision| {
+        decision.choice == Some(Choice::Embed) && !state.is_reviewed(&decision.relationship)
     });
-    for decision in suspects.take(MAX_TRIED) {
-        let other = state.without_embedding(&decision.relationship);
-        let after = failures(state.model, other.draft());
-        let fixed: Vec<String> = before.difference(&after).map(Failure::text).collect();
-        let new: Vec<String> = after.difference(&before).map(Failure::text).collect();
-        let relationship = decision.relationship.clone();
-        if fixed.len() > new.len() {
-            let price = match new.as_slice() {
-                [] => String::new(),
-                new => format!(", at the cost of {}", listed(new)),
-            };
-            let because = format!(
-                "if embedded, it fails {}; as separate documents, it does not{price}",
-                listed(&fixed)
-            );
-            let is_lifetime = before.difference(&after).all(|f| matches!(f, Failure::Lifetime(_)));
-            let id = if is_lifetime { VetoId::Lifetime } else { VetoId::Check };
-            found.push(Restriction::Veto { relationship, id, because });
-        } else if !fixed.is_empty() {
-            let because = format!(
-                "if embedded, it fails {}; as separate documents, it would fail {}: it stays \
-                 embedded",
-                listed(&fixed),
-                listed(&new)
-            );
-            found.push(Restriction::Stays { relationship, because });
-        }
+    let suspects = embedded.filter(|decision| is_any_suspect(state, decision, &before));
+    found.extend(suspects.take(MAX_TRIED).filter_map(|decision| tried(state, decision, &before)));
+}
+
+/// What keeps a relationship referenced even if its own figures turn it to embedding.
+pub(super) enum Hold {
+    /// Reads of children alone, which embedding would leave without an index.
+    ReadAlone,
+    Always,
+}
+
+/// Returns why a relationship would be referenced again if it was embedded: the design would fail.
+pub(super) fn hold(state: &State<'_>, relationship: &str) -> Option<Hold> {
+    let embedded = state.with_embedding(relationship);
+    let before = failures(embedded.model, embedded.draft());
+    let mut decisions = embedded.draft().decisions.iter();
+    let decision = decisions.find(|d| d.relationship == relationship)?;
+    let may_fail =
+        decision.choice == Some(Choice::Embed) && is_any_suspect(&embedded, decision, &before);
+    let Some(Restriction::Veto { .. }) =
+        may_fail.then(|| tried(&embedded, decision, &before)).flatten()
+    else {
+        return None;
+    };
+    let is_read = |f: &Failure| matches!(f, Failure::Check(CheckId::Indexes, _));
+    let suspects = before.iter().filter(|f| is_suspect(state.model, embedded.draft(), decision, f));
+    Some(if suspects.into_iter().all(is_read) { Hold::ReadAlone } else { Hold::Always })
+}
+
+/// Compares the failures of a design with those it has if a relationship is referenced.
+fn tried(
+    state: &State<'_>,
+    decision: &Decision,
+    before: &BTreeSet<Failure>,
+) -> Option<Restriction> {
+    let other = state.without_embedding(&decision.relationship);
+    let after = failures(state.model, other.draft());
+    let fixed: Vec<&Failure> = before.difference(&after).collect();
+    let new: Vec<&Failure> = after.difference(before).collect();
+    let relationship = decision.relationship.clone();
+    let weight = |all: &[&Failure]| (all.iter().filter(|f| f.is_mandatory()).count(), all.len());
+    if weight(&fixed) > weight(&new) {
+        let price = match new.as_slice() {
+            [] => String::new(),
+            new => format!(", at the cost of {}", listed(new)),
+        };
+        let because = format!(
+            "if embedded, it fails {}; as separate documents, it does not{price}",
+            listed(&fixed)
+        );
+        let is_lifetime = fixed.iter().all(|f| matches!(f, Failure::Lifetime(_)));
+        let id = if is_lifetime { VetoId::Lifetime } else { VetoId::Check };
+        return Some(Restriction::Veto { relationship, id, because });
     }
+    (!fixed.is_empty()).then(|| {
+        let because = format!(
+            "if embedded, it fails {}; as separate documents, it would fail {}: it stays embedded",
+            listed(&fixed),
+            listed(&new)
+        );
+        Restriction::Stays { relationship, because }
+    })
+}
+
+fn is_any_suspect(state: &State<'_>, decision: &Decision, failures: &BTreeSet<Failure>) -> bool {
+    !state.is_stored(&decision.relationship)
+        && failures.iter().any(|failure| is_suspect(state.model, state.draft(), decision, failure))
 }
 
 /// Whether an embedded relationship may cause a failure.
@@ -152,8 +194,9 @@ pub(super) fn dearer(state: &State<'_>, found: &mut Vec<Restriction>) {
     }
 }
 
-fn listed(all: &[String]) -> String {
-    match all {
+fn listed(all: &[&Failure]) -> String {
+    let all: Vec<String> = all.iter().map(|failure| failure.text()).collect();
+    match all.as_slice() {
         [first @ .., last] if !first.is_empty() => format!("{} and {last}", first.join(", ")),
         _ => all.concat(),
     }

@@ -56,6 +56,7 @@ fn arrays(decisions: &[Decision], collections: &[CollectionPlan]) -> DesignCheck
     let endless: Vec<&str> = decisions
         .iter()
         .filter(|d| d.choice == Some(Choice::Embed) && d.facts.growth == Growth::Endless)
+        .filter(|d| !d.patterns.iter().any(|p| matches!(p, Pattern::Outlier { .. })))
         .map(|d| d.relationship.as_str())
         .collect();
     if !endless.is_empty() {

@@ -7,8 +7,55 @@ use crate::common::{Case, of, pair};
 const FOREVER: &str = "lifecycle: {growth: 10k/year, kept: forever}";
 
 #[test]
+fn dp_2_ck_12_mandatory_failures_outweigh_recommended_ones() {
+    let case = of("deployment: {shards: 4}
+entities:
+  trip: {count: 100M, lifecycle: {growth: 300k/day, kept: 7 years}, fields: {tripNo: {type: string, unique: true}, createTime: date}}
+  payment: {count: 110M, lifecycle: {growth: 330k/day, kept: 10 years}, fields: {providerRef: {type: string, unique: true}, amount: decimal, createTime: date}}
+relationships:
+  trip.payments: {child: payment, children: {p50: 1, p95: 2, p99: 3, max: 6}, growth: bounded}
+reads:
+  trip page: {from: trip, where: [_id], with: [trip.payments], rate: 100/s}
+  settle: {from: payment, where: {createTime: range}, sort: {createTime: 1}, limit: 100, rate: 1/min}
+  by ref: {from: payment, where: [providerRef], rate: 2/s}
+writes:
+  order: {insert: trip, rate: 4/s}
+  pay: {insert: payment, update: trip, rate: 4/s, atomic: true}
+");
+    let decision = case.decision("trip.payments");
+    let said = format!("{} {:?}", decision.ruling.how, decision.remarks);
+    assert_eq!(decision.choice.map(|c| c.name()), Some("reference"), "{said}");
+    assert!(said.contains("CK-12 for `settle`") && said.contains("DP-2 for `trip`"), "{said}");
+    assert!(said.contains("at the cost of CK-9 for `trip page`"), "{said}");
+}
+
+/// Returns a model of likes that are read 8 times as often as they change.
+fn likes(children: &str) -> Case {
+    of(&pair(
+        &format!("children: {children}, growth: endless"),
+        &[
+            "from: parent, where: [_id], count: [parent.children], rate: 40/s",
+            "from: child, where: [parent], limit: 20, rate: 1/s",
+        ],
+        &["insert: [parent], rate: 1/day", "insert: [child], rate: 5/s"],
+    ))
+}
+
+#[test]
+fn pt_computed_1_st_27_a_count_of_many_children_is_worth_storing() {
+    let is_stored = |case: &Case| {
+        case.patterns("parent.children")
+            .iter()
+            .any(|p| matches!(p, Pattern::Computed { counts: true, .. }))
+    };
+    assert!(is_stored(&likes("{p50: 800, p95: 2000, p99: 5000, max: 1M}")));
+    // With one child each, a count visits no more than a write would.
+    assert!(!is_stored(&likes("{p50: 1, p95: 1, p99: 1, max: 2}")));
+}
+
+#[test]
 fn dm_07_7_a_copy_beside_an_id_is_a_hybrid() {
-    let items = |fields: &str| {
+    let items = |with: &str| {
         of(&format!(
             "entities:
   item: {{count: 3M, {FOREVER}, fields: {{qty: int}}}}
@@ -16,7 +63,7 @@ fn dm_07_7_a_copy_beside_an_id_is_a_hybrid() {
 relationships:
   item.product: {{child: product, children: 1, parents: {{p50: 3, p99: 100, max: 900}}}}
 reads:
-  page: {{from: item, where: [_id], with: {{item.product: {fields}}}, rate: 40/s}}
+  page: {{from: item, where: [_id]{with}, rate: 40/s}}
   product: {{from: product, where: [_id], rate: 100/s}}
 writes:
   o: {{insert: item, rate: 1k/day}}
@@ -24,8 +71,9 @@ writes:
 "
         ))
     };
-    assert_eq!(items("[name, price]").verdict("item.product"), Verdict::Hybrid);
-    assert_eq!(items("all").verdict("item.product"), Verdict::Reference);
+    let copied = items(", with: {item.product: [name, price]}");
+    assert_eq!(copied.verdict("item.product"), Verdict::Hybrid);
+    assert_eq!(items("").verdict("item.product"), Verdict::Reference);
 }
 
 #[test]
@@ -164,3 +212,21 @@ fn ck_12_places_words_and_any_field_have_indexes_of_their_kind() {
     assert!(said.contains("`r` cannot search `name` like this; write `{type: object"), "{said}");
 }
 
+#[test]
+fn st_25_pt_outlier_1_ap_s4_1_an_endless_list_of_few_large_parents_gets_pages() {
+    let sales = |growth: &str, read: &str| {
+        let text = pair(
+            &format!("children: {{p50: 8, p95: 20, p99: 40, max: 100k}}, growth: {growth}"),
+            &[read],
+            &["insert: [parent], rate: 1/day", "insert: [child], rate: 5/min"],
+        );
+        of(&text).named("parent.children")
+    };
+    let page = "from: parent, where: [_id], with: [parent.children], rate: 40/s";
+    assert_eq!(sales("endless", page), ["embedded", "outlier"]);
+    // A list that soon is long for many parents, or that is read alone, stays separate.
+    assert!(!sales("{typical: 30/year, p99: 900/year}", page).contains(&"outlier"));
+    assert!(
+        !sales("endless", "from: child, where: [a], limit: 1, rate: 40/s").contains(&"outlier")
+    );
+}

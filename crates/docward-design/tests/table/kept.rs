@@ -149,12 +149,12 @@ fn pt_subset_2_pt_hybrid_1_the_update_of_a_preview_counts_along() {
     let mean = of(&pair(ENDLESS, &[&summing], &[WRITTEN[0], insert]));
     assert_eq!(computed(&mean, "parent.children"), Some((true, vec!["amount".to_owned()])));
     // A change of a summed field needs an extra write, because the preview is not written then.
-    let change = "update: [child], sets: [child.amount], rate: 50/s";
+    let change = "update: [child], sets: [child.amount], rate: 200/s";
     let changing = of(&pair(ENDLESS, &[&summing], &[WRITTEN[0], insert, change]));
     assert_eq!(computed(&changing, "parent.children"), Some((true, Vec::new())));
     assert_eq!(changing.check("CK-11"), (Some(false), "summed at every read: `op0`"));
     // Without a preview, a stored count must be worth its writes.
-    let plain = "from: parent, where: [_id], count: [parent.children], rate: 300/s";
+    let plain = "from: parent, where: [_id], count: [parent.children], rate: 60/s";
     let plain = of(&pair(ENDLESS, &[plain], &[WRITTEN[0], insert]));
     assert_eq!(computed(&plain, "parent.children"), None);
 }

@@ -178,9 +178,13 @@ fn dp_2_documents_go_by_a_date_that_says_when_they_came() {
 #[test]
 fn dp_2_what_goes_with_a_parent_before_its_time_is_told() {
     let read = ["from: parent, where: [_id], with: [parent.children], rate: 10/s"];
-    let text = pair("children: {p50: 3, p99: 9, max: 20}, growth: bounded", &read, WRITTEN)
-        .replace("{growth: 100/year, kept: forever}", "{growth: 100/year, kept: 30 days}");
-    let case = of(&text);
+    let model = |writes: &[&str]| {
+        let text = pair("children: {p50: 3, p99: 9, max: 20}, growth: bounded", &read, writes);
+        of(&text.replace("{growth: 100/year, kept: forever}", "{growth: 100/year, kept: 30 days}"))
+    };
+    // Embedded children would keep their parents from expiring.
+    assert_eq!(model(WRITTEN).verdict("parent.children"), Verdict::Reference);
+    let case = model(&[WRITTEN[0], "insert: [child], update: [parent], atomic: true, rate: 1/h"]);
     assert_eq!(case.verdict("parent.children"), Verdict::Embed);
     let said = &case.advice("child").remarks;
     assert!(
@@ -238,7 +242,7 @@ relationships:
 reads:
   trip: {{from: trip, where: [_id], with: [trip.receipts], rate: 5/s}}
 writes:
-  w: {{insert: [trip, receipt], rate: 5/h}}
+  w: {{insert: [trip, receipt], atomic: true, rate: 5/h}}
 "
         ))
     };

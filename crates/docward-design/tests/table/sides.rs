@@ -96,7 +96,7 @@ reads:
   poll: {{from: poll, where: [_id], with: [poll.options], sum: {{option.votes: weight}}, rate: 5000/s}}
 writes:
   author: {{insert: [poll, option], rate: 30/h}}
-  vote: {{insert: vote, rate: 900/s}}
+  vote: {{insert: vote, rate: 90000/s}}
 "
     ));
     let poll = read(&case, "option.votes", StorageAlternative::Reference, "poll");

@@ -11,6 +11,7 @@ fn facts() -> Facts {
         kind: Kind::OneToMany,
         children: Spread::always(4),
         growth: Growth::Bounded,
+        paged_per_year: None,
         child_bytes: 200,
         child_p99: 200,
         parent_bytes: 500,

@@ -172,6 +172,7 @@ impl<'a> Relation<'a> {
             } else {
                 Growth::Unknown
             },
+            paged_per_year: None,
             child_bytes: self.child_bytes,
             child_p99: self.child_bytes,
             parent_bytes: self.parent_p99,
