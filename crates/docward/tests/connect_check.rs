@@ -427,6 +427,10 @@ fn corrected_strings_hold(strings: &[String]) -> usize {
         let line = fault.0 as usize - 1;
         assert!(!left.contains(fault), "{fault:?}\n{}\n{}", strings[line], lines[line]);
     }
+    // Nothing is left to correct in a corrected string.
+    for entry in second["corrected"].as_array().unwrap() {
+        assert_eq!(entry["corrected"], entry["original"]);
+    }
     // The report lists the remaining findings of each corrected string.
     for entry in first["corrected"].as_array().unwrap() {
         let source = entry["source"].as_str().unwrap();
@@ -463,6 +467,9 @@ fn cn_01_corrected_strings_have_what_findings_propose() {
         "mongodb://app@h1,h2/?ssl_ca_certs=ca.pem&wtimeout=5&timeoutMS=9&socketTimeoutMS=3",
         "mongodb://app@h1,h2/?w=0&journal=true&replicaSet=a&replicaSet=b",
         "mongodb://app@h1,h2/db?authSource=",
+        "mongodb://h1/?maxStalenessSeconds=10&readPreference=secondry",
+        "mongodb://h1/?loadBalanced=true&maxPoolSize=0",
+        "mongodb://h1,h1/?replicaSet=rs0&directConnection=true",
     ];
     let strings: Vec<String> = strings.iter().map(|text| (*text).to_owned()).collect();
     assert!(corrected_strings_hold(&strings) >= 25);

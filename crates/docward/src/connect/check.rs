@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use anyhow::bail;
 use clap::Args;
 use docward_model::{
-    Deployment, Driver, Evidence, Need, Report, RuleMeta, Settings, Source, SourceKind,
+    Deployment, Driver, Evidence, Finding, Need, Report, RuleMeta, Settings, Source, SourceKind,
 };
 use docward_report::{Format, View};
 use docward_rules::{RULES, judge};
@@ -149,16 +149,8 @@ pub(super) fn check(args: &CheckArgs) -> anyhow::Result<u8> {
         // A string lacks most evidence by nature, so skipped rules are not reported.
         ..run::report(&run.config.settings, outcome, evidence)
     };
-    let again: Vec<Given> = given
-        .iter()
-        .zip(show::changes_of(&given, &report.findings))
-        .map(|(string, changes)| {
-            string.changed(&changes, &overlay).unwrap_or_else(|| string.clone())
-        })
-        .collect();
-    let found_again =
-        judge(&self::evidence(&again, &mut run.config.settings), &run.config.settings);
-    let corrected = show::corrected(&given, &report.findings, &again, &found_again.findings);
+    let (again, found_again) = correct(&given, &report.findings, &overlay, &mut run);
+    let corrected = show::corrected(&given, &report.findings, &again, &found_again);
     run.finish_with(&report, View::Findings, |format, text, color| match format {
         Format::Json => show::with_corrected(&text, &corrected),
         Format::Terminal if !args.judging.quiet => {
@@ -166,6 +158,35 @@ pub(super) fn check(args: &CheckArgs) -> anyhow::Result<u8> {
         }
         _ => text,
     })
+}
+
+/// The maximum number of times that a corrected string is checked and corrected again.
+const ROUNDS: usize = 8;
+
+/// Corrects the strings until the findings about them propose no change. Returns the corrected
+/// strings and the findings about them.
+fn correct(
+    given: &[Given],
+    findings: &[Finding],
+    overlay: &[strings::Overlay],
+    run: &mut Run,
+) -> (Vec<Given>, Vec<Finding>) {
+    let (mut strings, mut found) = (given.to_vec(), findings.to_vec());
+    for _ in 0..ROUNDS {
+        let mut is_changed = false;
+        let changes = show::changes_of(&strings, &found);
+        for (string, changes) in strings.iter_mut().zip(changes) {
+            if let Some(new) = string.changed(&changes, overlay) {
+                is_changed |= new.parsed.redacted() != string.parsed.redacted();
+                *string = new;
+            }
+        }
+        found = judge(&evidence(&strings, &mut run.config.settings), &run.config.settings).findings;
+        if !is_changed {
+            break;
+        }
+    }
+    (strings, found)
 }
 
 /// Returns the enabled rules that need only a connection string.
