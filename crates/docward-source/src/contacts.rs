@@ -106,6 +106,11 @@ impl<'u, 't> Scan<'u, 't> {
         let mut connects_in_handler = false;
         let mut called = BTreeSet::new();
         unit.each(|scope, expr| {
+            if is_connection_state(expr)
+                && handlers::handler_around(unit, scope, self.within).is_some()
+            {
+                found.push(expr.at);
+            }
             let Some(call) = expr.call() else { return };
             let Some(method) = call.method() else { return };
             let is_at_start = is_within(unit, scope, &start);
@@ -285,6 +290,15 @@ fn asks_for_health(function: &Function<'_>) -> bool {
     ["health", "readiness", "liveness", "isready", "is_ready"]
         .iter()
         .any(|word| name.contains(word))
+}
+
+/// Whether an expression is `connection.readyState`, which Mongoose updates when the server is lost.
+fn is_connection_state(expr: &Expr<'_>) -> bool {
+    let of = match &expr.kind {
+        Kind::Member(of, "readyState") => of.last_name(),
+        _ => None,
+    };
+    of.is_some_and(|name| matches!(name, "connection" | "conn"))
 }
 
 /// Functions that run once when the program starts.

@@ -4,7 +4,7 @@ use docward_model::code::{CodeSecret, Placeholder, SecretKind};
 
 use super::{
     Language, Scan,
-    ir::{Call, Entry, Expr, Kind, ScopeId},
+    ir::{Call, Expr, Kind, ScopeId, StatementKind},
     secrets::{is_local, is_secret, is_word, mark},
 };
 
@@ -37,9 +37,18 @@ impl<'u, 't> Scan<'u, 't> {
                 Language::Go => self.given_in_go(call, scope, &mut given),
                 _ => self.given_on_jvm(call, scope, &mut given),
             },
-            Kind::Object(entries) => self.given_in_object(entries, scope, &mut given),
+            Kind::Object(entries) => {
+                for entry in entries {
+                    self.given_in_settings(entry.name(), &entry.value, scope, &mut given);
+                }
+            }
             _ => {}
         });
+        for statement in &self.values.unit.statements {
+            if let StatementKind::Assign { target, value, .. } = &statement.kind {
+                self.given_in_settings(target.last_name(), value, statement.scope, &mut given);
+            }
+        }
         // All that the file leads to is this machine: then its passwords are for it as well.
         let hosts = || self.out.clients.iter().flat_map(|client| &client.hosts);
         let only_local = hosts().next().is_some()
@@ -153,31 +162,29 @@ impl<'u, 't> Scan<'u, 't> {
         out.push(Given { value, scope, shown: "password", local: false });
     }
 
-    /// `mongodb: {host: "…", password: "…"}` of settings that are code.
-    fn given_in_object(
+    /// Settings that are code: `MONGO = {"host": "…", "password": "…"}`, `mongodb: {host: "…", password: "…"}`.
+    fn given_in_settings(
         &self,
-        entries: &'u [Entry<'t>],
+        name: Option<&str>,
+        value: &'u Expr<'t>,
         scope: ScopeId,
         out: &mut Vec<Given<'u, 't>>,
     ) {
-        for entry in entries {
-            let about =
-                entry.name().is_some_and(|name| name.to_ascii_lowercase().contains("mongo"));
-            let Kind::Object(inner) = &entry.value.kind else { continue };
-            let has = |names: &[&str]| {
-                inner.iter().any(|e| e.name().is_some_and(|name| names.contains(&name)))
-            };
-            if !about || !has(&["host", "hosts", "server", "url", "uri", "user", "username"]) {
-                continue;
-            }
-            let host = inner.iter().find(|e| matches!(e.name(), Some("host" | "server")));
-            let local = host
-                .and_then(|host| self.values.text(&host.value, scope))
-                .is_some_and(|host| is_local(&host));
-            for entry in inner {
-                if matches!(entry.name(), Some("password" | "pass" | "pwd" | "passwd")) {
-                    out.push(Given { value: &entry.value, scope, shown: "password", local });
-                }
+        let about = name.is_some_and(|name| name.to_ascii_lowercase().contains("mongo"));
+        let Kind::Object(inner) = &value.kind else { return };
+        let has = |names: &[&str]| {
+            inner.iter().any(|e| e.name().is_some_and(|name| names.contains(&name)))
+        };
+        if !about || !has(&["host", "hosts", "server", "url", "uri", "user", "username"]) {
+            return;
+        }
+        let host = inner.iter().find(|e| matches!(e.name(), Some("host" | "server")));
+        let local = host
+            .and_then(|host| self.values.text(&host.value, scope))
+            .is_some_and(|host| is_local(&host));
+        for entry in inner {
+            if matches!(entry.name(), Some("password" | "pass" | "pwd" | "passwd")) {
+                out.push(Given { value: &entry.value, scope, shown: "password", local });
             }
         }
     }

@@ -118,6 +118,17 @@ mod tests {
     }
 
     #[test]
+    fn sdk_all_4_a_handler_answers_with_the_state_of_the_connection() {
+        let state = "mongoose.connection.readyState === 1";
+        let handler = format!("app.get('/health', (q, r) => r.sendStatus({state} ? 200 : 503));");
+        let client = "source a.js\nconst {MongoClient} = require('mongodb');\nconst c = new MongoClient(u);\nASK";
+        assert_eq!(count(&client.replace("ASK", &handler)), 0);
+        // A connection that is kept between calls is no health check.
+        let kept = format!("function open() {{ if ({state}) return; }}");
+        assert_eq!(count(&client.replace("ASK", &kept)), 1);
+    }
+
+    #[test]
     fn sdk_all_4_any_command_reaches_the_server() {
         let node = "source a.js\nconst {MongoClient} = require('mongodb');\nconst c = new MongoClient(u);\nasync function check() { ASK }";
         for ask in [

@@ -200,11 +200,28 @@ fn is_of_compose(found: &Code, secret: &CodeSecret) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::testing::check;
 
     #[test]
     fn the_page_lists_the_exceptions() {
         let page = S020.meta.section("Exceptions").expect("a section");
         assert_eq!(page.matches("- ").count(), EXCEPTIONS.len(), "{page}");
         assert!(EXCEPTIONS.iter().all(|exception| page.contains(exception.text)), "{page}");
+    }
+
+    #[test]
+    fn sc_7_settings_about_mongodb_have_passwords() {
+        let settings = |name: &str, host: &str| {
+            let value =
+                format!("{{'host': '{host}', 'username': 'app', 'password': '9dXk2pLw7Q'}}");
+            check(
+                "S020",
+                &format!("source a.py\nfrom pymongo import MongoClient\n{name} = {value}\n"),
+            )
+        };
+        assert_eq!(settings("MONGO", "10.1.2.3").len(), 1);
+        assert!(settings("REDIS", "10.1.2.3").is_empty());
+        // A server on this machine is reported only with --select pedantic.
+        assert!(settings("MONGO", "localhost").is_empty());
     }
 }
