@@ -11,6 +11,7 @@ mod examples;
 mod gallery;
 mod import_graph;
 mod links;
+mod module_files;
 mod new_rule;
 mod site;
 mod source;

@@ -12,7 +12,7 @@ use anyhow::{Context, Result, bail};
 use serde_json::Value;
 use toml_edit::DocumentMut;
 
-use crate::{codegen, docs, import_graph, links, root, site, source, words};
+use crate::{codegen, docs, import_graph, links, module_files, root, site, source, words};
 
 /// Crates and their layers; a dependency on the same or a higher layer is a fault.
 const LAYERS: [(&str, u32); 23] = [
@@ -51,6 +51,7 @@ pub(crate) fn run() -> Result<()> {
     let mut faults = Vec::new();
     layers(&mut faults)?;
     import_cycles(&mut faults)?;
+    compiled(&mut faults)?;
     fresh(&mut faults)?;
     sizes(&mut faults)?;
     trace(&mut faults)?;
@@ -100,6 +101,23 @@ fn layers(faults: &mut Vec<String>) -> Result<()> {
             {
                 faults.push(format!("{name} (layer {own}) depends on {on} (layer {below})"));
             }
+        }
+    }
+    Ok(())
+}
+
+/// Checks that every source file is part of a target.
+fn compiled(faults: &mut Vec<String>) -> Result<()> {
+    let metadata = metadata(&["--no-deps"])?;
+    for package in metadata["packages"].as_array().into_iter().flatten() {
+        let path = |value: &Value| Path::new(value.as_str().unwrap_or_default()).to_owned();
+        let targets = package["targets"].as_array().into_iter().flatten();
+        let roots: Vec<_> = targets.map(|target| path(&target["src_path"])).collect();
+        let manifest = path(&package["manifest_path"]);
+        let folder = manifest.parent().unwrap_or(&manifest);
+        for file in module_files::orphans(folder, &roots)? {
+            let shown = file.strip_prefix(root()).unwrap_or(&file).display().to_string();
+            faults.push(format!("{shown} is compiled by no target: declare it as a module"));
         }
     }
     Ok(())

@@ -10,6 +10,7 @@ mod conformance_live;
 mod connect_check;
 mod connect_plan;
 mod connect_sdk;
+mod converge;
 mod data_sets;
 mod design;
 mod design_advice;
