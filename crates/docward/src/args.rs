@@ -318,7 +318,8 @@ pub(crate) struct ReadingArgs {
     #[arg(long = "as", alias = "namespace", value_name = "DB.COLL")]
     pub(crate) namespace: Option<String>,
 
-    /// Only databases that match (default: the database of the connection string, otherwise all)
+    /// Only databases that match (default: the database of the connection string, or all if there is
+    /// none or it is `admin`)
     #[arg(long, value_name = "GLOB")]
     pub(crate) db: Option<String>,
 

@@ -26,8 +26,8 @@ const COLUMNS: usize = 100;
 /// The minimum width. On narrower terminals, the terminal itself breaks the lines.
 const NARROWEST: usize = 40;
 
-/// The maximum width, because longer lines are hard to read.
-const WIDEST: usize = 120;
+/// The maximum width. It keeps lines readable on a terminal as wide as the screen.
+const WIDEST: usize = 200;
 
 /// When to use colours.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]

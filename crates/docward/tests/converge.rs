@@ -58,11 +58,8 @@ fn the_findings_of_applied_proposals_are_gone_and_no_value_is_lost() {
             .map(|one| format!("{} {}: {}", one.rule, one.place, one.command))
             .collect()
     };
-    let failed: Vec<_> = trace
-        .proposals
-        .iter()
-        .filter(|one| matches!(one.outcome, Outcome::Failed(_)))
-        .collect();
+    let failed: Vec<_> =
+        trace.proposals.iter().filter(|one| matches!(one.outcome, Outcome::Failed(_))).collect();
     assert!(failed.is_empty(), "{failed:#?}");
     assert!(told(&Outcome::Left).is_empty(), "{:#?}", told(&Outcome::Left));
     assert!(trace.lost.is_empty(), "{:#?}", trace.lost);
