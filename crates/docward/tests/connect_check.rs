@@ -427,9 +427,10 @@ fn corrected_strings_hold(strings: &[String]) -> usize {
         let line = fault.0 as usize - 1;
         assert!(!left.contains(fault), "{fault:?}\n{}\n{}", strings[line], lines[line]);
     }
-    // Nothing is left to correct in a corrected string.
+    // Nothing is left to correct in a corrected string. Masked values are not checked again.
     for entry in second["corrected"].as_array().unwrap() {
-        assert_eq!(entry["corrected"], entry["original"]);
+        let original = entry["original"].as_str().unwrap();
+        assert!(original.contains("=*****") || entry["corrected"] == original, "{entry}");
     }
     // The report lists the remaining findings of each corrected string.
     for entry in first["corrected"].as_array().unwrap() {

@@ -169,7 +169,7 @@ fn correct(
     given: &[Given],
     findings: &[Finding],
     overlay: &[strings::Overlay],
-    run: &mut Run,
+    run: &mut Run<'_>,
 ) -> (Vec<Given>, Vec<Finding>) {
     let (mut strings, mut found) = (given.to_vec(), findings.to_vec());
     for _ in 0..ROUNDS {
