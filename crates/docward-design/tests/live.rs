@@ -19,6 +19,7 @@ const MORE: &str = include_str!("models/more.yaml");
 const REFERENCED: &str = include_str!("models/referenced.yaml");
 const KEPT: &str = include_str!("models/kept.yaml");
 const ELEMENTS: &str = include_str!("models/elements.yaml");
+const PLAYERS: &str = include_str!("models/players.yaml");
 const TOGETHER: &str = include_str!("models/together.yaml");
 
 fn of(text: &str) -> (DesignModel, Design) {
@@ -98,6 +99,14 @@ fn sn_04_sn_05_sn_06_sn_07_sn_08_sn_09_sn_10_all_patterns_hold_on_a_replica_set(
     // The check removes everything it created.
     let databases = servers.command("admin", doc! { "listDatabases": 1, "nameOnly": true });
     assert!(!databases.to_string().contains("db_all"), "{databases}");
+}
+
+#[test]
+fn ck_13_sk_4_a_separate_collection_keeps_values_unique() {
+    let Some(shell) = mongosh() else { return };
+    let servers = Launch::replica_set(1).shared().start();
+    let said = ["a taken value is refused", "the value is free", "its document"];
+    check_holds(&shell, &servers, PLAYERS, &said);
 }
 
 /// Tests more patterns:

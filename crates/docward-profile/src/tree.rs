@@ -32,6 +32,7 @@ const SHARES: [(usize, u32, usize); 3] =
     [(4096, 16, 8), (1024, 64, 16), (128, 1024, u8::MAX as usize)];
 /// An object with this many different keys is checked for data used as keys.
 const FOLD_FORMED: usize = 64;
+const FOLD_ONE_TYPE: usize = 256;
 const FOLD_SPARSE: usize = 1024;
 const FOLD_ALWAYS: usize = 4096;
 /// An object below the root with this many rare names may be a map.
@@ -415,7 +416,8 @@ impl Tree {
         if formed.is_some() {
             return formed;
         }
-        if children < FOLD_SPARSE {
+        let is_map = || node.kind != Kind::Root && self.is_one_type(&node.children);
+        if children < FOLD_ONE_TYPE || (children < FOLD_SPARSE && !is_map()) {
             return None;
         }
         // An open set of names, each in few of the objects.
@@ -468,12 +470,17 @@ impl Tree {
         }
         let objects = self.objects(object).max(1);
         let uses: u64 = node.children.iter().map(|c| child(c).stats.count()).sum();
+        (self.is_one_type(&node.children) && (uses as f64) < 0.1 * (objects as f64) * (all as f64)).then_some(Folded::All)
+    }
+
+    /// Whether nearly all values of these fields have one type.
+    fn is_one_type(&self, fields: &[NodeId]) -> bool {
         let mut types = [0u64; docward_model::BsonType::COUNT];
-        for id in &node.children {
-            types.iter_mut().zip(child(id).stats.types()).for_each(|(a, b)| *a += b);
+        for &id in fields {
+            let stats = &self.nodes[id as usize].stats;
+            types.iter_mut().zip(stats.types()).for_each(|(a, b)| *a += b);
         }
-        let one_type = types.iter().max().is_some_and(|n| n * 20 >= uses * 19);
-        (one_type && (uses as f64) < 0.1 * (objects as f64) * (all as f64)).then_some(Folded::All)
+        types.iter().max().is_some_and(|n| n * 20 >= types.iter().sum::<u64>() * 19)
     }
 
     /// The number of objects at a node.

@@ -93,7 +93,7 @@ impl<'m> Plans<'m> {
         check.insert("root", &home.name);
         check.set("one", vary(value, true, 0));
         check.run(format!("{};", claims("root._id")));
-        check.refused("a taken value", 11000, claims("new ObjectId()"));
+        check.refused("a taken value is refused", 11000, claims("new ObjectId()"));
         check.expect("its document", found("._id"), "root._id");
         check.run(format!("{}(at, one, root._id);", release.name));
         check.expect("the value is free", format!("{there}.countDocuments({{ _id: one }})"), 0);
