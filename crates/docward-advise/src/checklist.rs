@@ -284,14 +284,14 @@ impl<'a> View<'a> {
             let said = match arrays {
                 0 => format!("no arrays, {}", self::read(&read)),
                 n => format!(
-                    "each of {} has a cap: declared, in the validator, or by its pattern",
+                    "every array has a cap (declared, in the validator, or by its pattern): {}",
                     text::plural(n, "array")
                 ),
             };
             return (Verdict::Pass, said);
         }
         let seen = if self.evidence.code.is_some() {
-            "no array grows visibly, and the code has no append without a cap, but some arrays \
+            "no array is seen to grow and the code has no uncapped append, but some arrays \
              have no visible cap"
         } else {
             "no array grows visibly, but no code was checked, and some arrays have no visible cap"

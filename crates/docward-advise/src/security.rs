@@ -88,7 +88,7 @@ impl SelfCheck<'_> {
             ),
             (
                 "SE-5",
-                "MongoDB's group allows only named clients and health checks",
+                "The security group of the servers allows only named clients and health checks",
                 self.mongodb_group(),
             ),
             ("SE-6", "Passwords are strong", self.passwords("SE-6")),

@@ -141,7 +141,7 @@ impl SavedEvidence {
     fn write_to(&self, part: &Path, path: &Path) -> io::Result<()> {
         let mut options = File::options();
         options.write(true).create(true).truncate(true);
-        // Evidence describes data that not everybody may see.
+        // Evidence describes data that only some people may read.
         #[cfg(unix)]
         std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
         let mut out = BufWriter::new(options.open(part)?);

@@ -118,11 +118,11 @@ pub(crate) enum Trouble {
     BadLength { at: u64, length: i32 },
     #[error(
         "the data ends inside a document, which begins at byte {at} and has {have} of its \
-         {needed} bytes; it was left out; copy or dump the file again"
+         {needed} bytes; that document is not in the report; copy or dump the file again"
     )]
     CutShort { at: u64, have: usize, needed: usize },
     #[error(
-        "{have} {} at the end, from byte {at} on, which is too short for a document; copy or dump the file again",
+        "{have} {} at the end, from byte {at} on: too few for a document; copy or dump the file again",
         if *have == 1 { "stray byte" } else { "stray bytes" }
     )]
     StrayTail { at: u64, have: usize },
@@ -167,7 +167,7 @@ pub(crate) enum Trouble {
     )]
     MetadataShape { fault: String, namespace: Namespace },
     #[error(
-        "left out, because {0} in the same directory has the same collection; remove one of them"
+        "Docward did not read this file, because {0} in the same directory holds the same collection; remove one of them"
     )]
     Twice(String),
     #[error(
@@ -251,7 +251,7 @@ fn left_out(error: &json::Error) -> &'static str {
         json::Error::UnexpectedEnd { .. } => {
             "what was read before is in the report; copy or export the file again"
         }
-        _ => "it is not in the report; Docward read the documents after it",
+        _ => "the document is not in the report, but Docward read those after it",
     }
 }
 

@@ -33,9 +33,11 @@ pub fn read_preference(class: Option<ServiceClass>, stale_ms: Option<u64>) -> Re
             "RP-2",
             "general services read the primary, and a secondary if there is no primary",
         ),
-        (Some(ServiceClass::Report), _) => {
-            advice("secondary", "RP-3", "reports must not load the primary and accept old data")
-        }
+        (Some(ServiceClass::Report), _) => advice(
+            "secondary",
+            "RP-3",
+            "reports may read stale data, and must not load the primary",
+        ),
         (Some(ServiceClass::ReadHeavy), _) => advice(
             "secondaryPreferred",
             "RP-4",
@@ -47,7 +49,7 @@ pub fn read_preference(class: Option<ServiceClass>, stale_ms: Option<u64>) -> Re
         (None, _) => ReadAdvice {
             mode: "primary",
             clause: "GC-10",
-            why: "the class of the service is unknown: does it accept old data?",
+            why: "the class of the service is unknown: may it read stale data?",
             asks: true,
         },
     }

@@ -427,7 +427,7 @@ writes:
     let vetoed = vetoed.decision("order.lines");
     assert_eq!(vetoed.verdict, Verdict::Reference);
     let told: Vec<&str> = vetoed.turns.iter().map(|turn| turn.when.as_str()).collect();
-    assert!(told.contains(&"no parent has more than 999"), "{told:?}");
+    assert!(told.contains(&"no parent has more than 999 children"), "{told:?}");
     assert_eq!(with("999").verdict("order.lines"), Verdict::Embed);
 }
 

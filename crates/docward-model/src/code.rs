@@ -471,7 +471,7 @@ pub struct CodeSecret {
     pub shown: String,
     /// Whether it is the default for an unset environment variable.
     pub fallback: bool,
-    /// Whether it belongs to this machine or a container beside it, as in a development set-up.
+    /// Whether the host is this machine or a container of the same application, as in a development set-up.
     pub local: bool,
     /// Whether it is in a comment or in documentation.
     pub in_remark: bool,

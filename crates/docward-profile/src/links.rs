@@ -150,7 +150,7 @@ pub struct Links {
     pub(crate) documents: u64,
     pub(crate) id_kind: Option<BsonType>,
     pub(crate) ids: IdSet,
-    /// Unique keys besides `_id`; few, and as small as the samples of references.
+    /// Unique keys other than `_id`: few, and with samples as small as those of references.
     pub(crate) keys: Vec<KeyField>,
     pub(crate) refs: Vec<RefField>,
     /// Sampled documents: the hash of `_id`, then fields and their hashes.

@@ -426,7 +426,7 @@ impl Tree {
         ((uses as f64) < 0.05 * (objects as f64) * (children as f64)).then_some(Folded::All)
     }
 
-    /// What is data if four of five of these keys have the form of data. Addresses and ids do not
+    /// Returns the keys that are data if four of five keys have the form of data. Addresses and ids do not
     /// stand among names; dates and numbers do.
     fn formed(&self, children: &[NodeId]) -> Option<Folded> {
         let forms = children.iter().filter_map(|&c| key_form(&self.nodes[c as usize].key));
@@ -470,7 +470,8 @@ impl Tree {
         }
         let objects = self.objects(object).max(1);
         let uses: u64 = node.children.iter().map(|c| child(c).stats.count()).sum();
-        (self.is_one_type(&node.children) && (uses as f64) < 0.1 * (objects as f64) * (all as f64)).then_some(Folded::All)
+        (self.is_one_type(&node.children) && (uses as f64) < 0.1 * (objects as f64) * (all as f64))
+            .then_some(Folded::All)
     }
 
     /// Whether nearly all values of these fields have one type.

@@ -47,7 +47,7 @@ pub fn fix_script(report: &Report, validators: &[Step]) -> String {
         out.push_str(
             "//\n// Some statements first set validationAction to \"warn\", because the validator \
              requires the old form.\n\
-             // Most of them set the new validator when they finish. For the others, the end of this\n\
+             // Most of these commands set the new validator when they finish. For the others, the end of this\n\
              // script sets it. If it does not, write the validator yourself, and set\n\
              // validationAction to \"error\" again.\n",
         );

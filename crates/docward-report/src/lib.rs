@@ -85,7 +85,7 @@ impl Format {
     pub fn about(self) -> &'static str {
         match self {
             Self::Terminal => "Text for people",
-            Self::Json => "The whole report for programs, version 1",
+            Self::Json => "The full report as machine-readable JSON (format version 1)",
             Self::Sarif => "SARIF 2.1.0, for code scanning",
             Self::Junit => "JUnit XML, for servers that show test results",
             Self::Markdown => "A comment on a pull request",

@@ -506,7 +506,7 @@ fn what_a_baseline_knows_is_not_called_healthy() {
     let page = unpacked(&written(&known(), Format::Html));
     for part in [
         "In the baseline",
-        "0 with errors, 0 with warnings, 2 with known findings only, 0 with neither",
+        "0 with errors, 0 with warnings, 2 with known findings only, 0 with none of these",
         "data-label=\"In the baseline\"",
         ">6</td>",
         "accepted, not fixed",

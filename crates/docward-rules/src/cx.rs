@@ -1,4 +1,4 @@
-//! The context of a rule besides its subject: settings, the whole evidence, and a place to report.
+//! The context of a rule, apart from its subject: settings, all evidence, and the list of findings.
 
 use std::{any::Any, cell::RefCell, collections::BTreeMap, rc::Rc};
 

@@ -1,4 +1,4 @@
-//! What every part of a simulation needs to know of its run.
+//! The settings and state that all parts of a simulation share.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 

@@ -24,7 +24,7 @@ impl Rng {
         z ^ (z >> 31)
     }
 
-    /// A random number below another one.
+    /// Returns a random number below `end`.
     pub(crate) fn below(&mut self, end: u64) -> u64 {
         if end == 0 { 0 } else { self.next() % end }
     }

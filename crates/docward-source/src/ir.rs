@@ -58,7 +58,7 @@ pub(crate) struct Scope<'t> {
     pub(crate) parent: ScopeId,
     pub(crate) at: usize,
     pub(crate) end: usize,
-    /// Whether a statement in it leaves it: `return`, `throw`, `continue`, `break`.
+    /// Whether a statement in the block leaves the block: `return`, `throw`, `continue`, `break`.
     pub(crate) leaves: bool,
 }
 

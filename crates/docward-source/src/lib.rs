@@ -1,4 +1,4 @@
-//! What source code and settings say about MongoDB: clients and their options, updates, models, secrets.
+//! Extracts facts about MongoDB from source code and settings: clients and their options, updates, models, secrets.
 //!
 //! Declared models are read by importers above this crate; [`scan`] is given a function that calls them
 //! ([`ReadModels`]).
@@ -84,7 +84,7 @@ pub struct Known {
     pub(crate) local_defaults: BTreeSet<(String, String)>,
     /// Collections by the model's name; empty when it is not known.
     pub(crate) models: BTreeMap<String, String>,
-    /// Models by the file that declares no other; `None` when two files of that name do.
+    /// The only model of each file, by file name; `None` if two files have the same name.
     pub(crate) model_files: BTreeMap<String, Option<String>>,
     /// Models that a file hands out, by the file and the name there; `None` when two files of that name differ.
     pub(crate) exported: BTreeMap<(String, String), Option<String>>,

@@ -1,6 +1,6 @@
 //! From syntax trees to [`super::ir`]: what the dialects share.
 //!
-//! A dialect is one function over the kinds of nodes of its grammar. What it does not know is kept as what
+//! A dialect is one function over the kinds of nodes of its grammar. It replaces an unknown node by the nodes
 //! it holds, so a call inside of an unknown construct is still seen.
 
 use std::{

@@ -214,7 +214,7 @@ impl<'u, 't> Values<'u, 't> {
     /// One method of a chain.
     fn link(&self, call: &'u Call<'t>, scope: ScopeId, steps: u32, out: &mut Chain<'u, 't>) {
         let Some(method) = call.method() else { return };
-        // A builder's name leads to all that is called on it, also to what the chain came from.
+        // Follow a builder variable to all method calls on it, including the chain that created it.
         if !out.linked.insert((call.callee.at, call.callee.end)) {
             return;
         }
@@ -358,7 +358,7 @@ fn known(n: Option<i64>) -> OptionValue {
     n.map_or(OptionValue::Unknown, OptionValue::Int)
 }
 
-/// What a chain of builder methods says.
+/// The options that a chain of builder methods sets.
 pub(crate) struct Chain<'u, 't> {
     options: Vec<CodeOption>,
     pub(crate) uri: Option<(&'u Expr<'t>, ScopeId)>,

@@ -74,7 +74,7 @@ enum Name {
 }
 
 impl Sought {
-    /// What findings of a project may depend on; `None` when that is nothing.
+    /// Collects the facts of a project on which findings may depend; returns `None` if there are none.
     pub fn of(code: &Code) -> Option<Self> {
         let mut methods: BTreeMap<String, Vec<Method>> = BTreeMap::new();
         for method in &code.methods {
@@ -95,7 +95,7 @@ impl Sought {
             ASKED.iter().for_each(|(how, of)| seek((*how).to_owned(), Name::Asked(*of)));
             SERVING.iter().for_each(|word| seek((*word).to_owned(), Name::Serving));
         }
-        // Which files are imported matters for models as well.
+        // Models also depend on which files are imported.
         if (patterns.is_empty() && code.fields.is_empty()) || patterns.len() > MOST {
             return None;
         }

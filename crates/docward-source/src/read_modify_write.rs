@@ -169,7 +169,7 @@ impl<'u, 't> Scan<'u, 't> {
                 note(there);
             }
         });
-        // What is cut off has to be put back: `user.logins = user.logins.slice(-10)`.
+        // A cut counts only if its result is assigned back: `user.logins = user.logins.slice(-10)`.
         for statement in &unit.statements {
             let StatementKind::Assign { target, value, .. } = &statement.kind else { continue };
             let is_cut = match &value.kind {

@@ -575,7 +575,7 @@ fn end_of_string(text: &str) -> usize {
             '{' | '(' => depth += 1,
             '}' | ')' if depth > 0 => depth -= 1,
             '}' | ')' => return at,
-            // What is filled in may hold quotes: `${USER:-"shop"}`, `{.ports[?(.name=="mongo")].port}`.
+            // A placeholder may contain quotes: `${USER:-"shop"}`, `{.ports[?(.name=="mongo")].port}`.
             '"' | '\'' if depth > 0 && closes(&text[at..]) => {}
             '"' | '\'' | '`' | '\\' | '|' | '^' => return at,
             c if c.is_whitespace() && depth == 0 => return at,

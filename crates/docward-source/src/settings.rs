@@ -37,7 +37,7 @@ pub(super) fn passwords(
     out: &mut Scanned,
 ) {
     let lower = within.to_ascii_lowercase();
-    // What people read in their language: `password: "Kennwort"`.
+    // Translations of the user interface: `password: "Kennwort"`.
     if lower.split('/').rev().skip(1).any(|folder| TRANSLATED.contains(&folder)) {
         return;
     }

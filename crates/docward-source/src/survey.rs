@@ -1,4 +1,4 @@
-//! What other files need to know of a file: constants, models, functions that make clients.
+//! Collects the exports of a file that other files need: constants, models, functions that create clients.
 
 use std::{
     cell::OnceCell,
@@ -21,7 +21,7 @@ use crate::syntax::Source;
 /// Longer texts are no names and no connection strings.
 const MAX_CONSTANT: usize = 300;
 
-/// What a file declares for others: constants, models, settings.
+/// Returns the constants, models and settings that a file exports.
 pub fn declarations(file: &str, text: &str, kind: FileKind) -> Known {
     let mut out = Known::default();
     let Some((source, language)) = parsed(text, kind) else { return out };

@@ -9,7 +9,7 @@ use crate::place::{Place, Places};
 /// A file in which more is wrong is not of the language.
 const MAX_PROBLEMS: usize = 50;
 
-/// Turns that the parser gets in any case, and how many bytes add another. Sound texts need one for about a
+/// Minimum number of parser steps, and the number of bytes that add one. Valid texts need one step for about a
 /// hundred bytes.
 const MIN_TURNS: usize = 1000;
 const BYTES_A_TURN: usize = 10;
@@ -21,7 +21,7 @@ pub struct Problem {
     pub line: u32,
     /// The column in characters, counted from 1.
     pub column: u32,
-    /// What is wrong: lower case, no full stop.
+    /// The error message, in lower case and without a full stop.
     pub message: String,
 }
 

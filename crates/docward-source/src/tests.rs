@@ -1,4 +1,4 @@
-//! What is read out of files of every language.
+//! Tests of scanning, with files in every language.
 
 use docward_model::{ClientUri, OptionValue};
 

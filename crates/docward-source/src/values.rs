@@ -621,7 +621,7 @@ fn is_environment(path: &str) -> bool {
         || matches!(lower.as_str(), "config" | "config.get" | "settings.get" | "os.get")
 }
 
-/// What a module is called by others: `../config/db.js` is `db`, `./user.model` is `user`, `../config/index` is
+/// Returns the name under which other files import a module: `../config/db.js` is `db`, `./user.model` is `user`, `../config/index` is
 /// `config`, `app.config` of Python is `config`.
 pub(crate) fn stem(module: &str) -> String {
     if module.contains('/') {

@@ -29,7 +29,7 @@ pub struct Proposal {
     pub place: String,
     /// The statements.
     pub command: String,
-    /// What came of it.
+    /// The outcome of the proposal.
     pub outcome: Outcome,
     /// The number of values that documents lost through it.
     pub lost: usize,
@@ -38,7 +38,7 @@ pub struct Proposal {
     steps: Vec<Step>,
 }
 
-/// What came of a proposal.
+/// The outcome of a proposal.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Outcome {
     /// It only shows documents, or it needs a decision or a sharded cluster.
@@ -330,7 +330,7 @@ impl Renames {
         Self(renames.collect())
     }
 
-    /// What a finding is about after the renames.
+    /// Returns the key of a finding after the renames.
     fn follow(&self, (rule, namespace, path): &Key) -> Key {
         let (mut namespace, mut path) = (namespace.clone(), path.clone());
         for rename in &self.0 {

@@ -50,9 +50,11 @@ mod tests {
         let mut ports: Vec<Port> = (0..200).map(|_| Port::reserve()).collect();
         for port in &ports {
             assert!(PORTS.contains(&port.number));
-            TcpListener::bind((Ipv4Addr::LOCALHOST, port.number)).expect("it is free for a server");
             assert!(UdpSocket::bind((Ipv4Addr::LOCALHOST, port.number)).is_err(), "reserved");
         }
+        // A program that does not reserve its ports may take one at any time, but hardly all.
+        let is_free = |port: &Port| TcpListener::bind((Ipv4Addr::LOCALHOST, port.number)).is_ok();
+        assert!(ports.iter().any(is_free), "a server can listen there");
         ports.sort_by_key(|port| port.number);
         ports.dedup_by_key(|port| port.number);
         assert_eq!(ports.len(), 200);

@@ -135,7 +135,7 @@ fn empty(deployment: &Deployment) -> Result<(), mongodb::error::Error> {
     Ok(())
 }
 
-/// Drops what tests put into a database of the server's own.
+/// Drops the collections that tests created in the server's system databases.
 fn drop_collections(deployment: &Deployment, database: &str) -> Result<(), mongodb::error::Error> {
     let command =
         doc! { "listCollections": 1, "nameOnly": true, "cursor": { "batchSize": 10_000 } };

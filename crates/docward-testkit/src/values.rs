@@ -14,7 +14,7 @@ type Forms = HashMap<String, usize>;
 /// The documents of a collection by their `_id`.
 pub(crate) type Documents = BTreeMap<String, Document>;
 
-/// What a change took from the documents of a collection: paths and values, once per path.
+/// Returns the paths and values that a change removed from the documents of a collection, once per path.
 pub(crate) fn lost(before: &Documents, after: &Documents, may_drop_copies: bool) -> Lost {
     let mut lost = Lost::default();
     for (id, document) in before {

@@ -24,7 +24,7 @@ pub enum Lookalike {
     #[error("the scheme is `{0}`; connection strings begin with `mongodb://` or `mongodb+srv://`")]
     Foreign(String),
     /// A slash is missing.
-    #[error("the scheme has too few slashes; write `{0}`")]
+    #[error("slashes are missing in the scheme; write `{0}`")]
     Slashes(&'static str),
     /// A variable name before it.
     #[error("remove `{0}=` before the connection string")]
@@ -139,9 +139,9 @@ mod tests {
             ("'mongodb://u:S3cret@h'", "has quotes around it"),
             ("\"mongo://u:S3cret@h\"", "has quotes around it"),
             (" mongodb://u:S3cret@h", "has blanks"),
-            ("mongodb:/u:S3cret@h", "too few slashes; write `mongodb://`"),
-            ("mongodb:u:S3cret@h", "too few slashes; write `mongodb://`"),
-            ("mongodb//u:S3cret@h", "too few slashes; write `mongodb://`"),
+            ("mongodb:/u:S3cret@h", "slashes are missing in the scheme; write `mongodb://`"),
+            ("mongodb:u:S3cret@h", "slashes are missing in the scheme; write `mongodb://`"),
+            ("mongodb//u:S3cret@h", "slashes are missing in the scheme; write `mongodb://`"),
             ("u:S3cret@h:27017", "a login without a scheme"),
             ("S3cret@/://h", "a login without a scheme"),
             ("localhost:27017", "write mongodb://localhost:27017"),

@@ -152,7 +152,7 @@ fn list(name: &str, text: &str, known: &[&str]) -> (Typed, Option<Mistake>) {
         } else {
             format!("no driver knows {} of `{name}`", shown(&bad.join(",")))
         },
-        todo: format!("use one or more of {}", known.join(", ")),
+        todo: format!("use one or more of these: {}", known.join(", ")),
         fix: Vec::new(),
     });
     (Typed::Words(good.into_iter().map(str::to_owned).collect()), mistake)

@@ -198,7 +198,7 @@ pub(crate) struct FormatArgs {
     pub(crate) format: Vec<Output>,
 }
 
-/// What of a report is printed, and where.
+/// Options that select the contents and the destination of a report.
 #[derive(Args, Debug, Default)]
 #[command(next_help_heading = "Output")]
 pub(crate) struct ShownArgs {
@@ -327,7 +327,7 @@ pub(crate) struct ReadingArgs {
     #[arg(long, conflicts_with = "db")]
     pub(crate) all_databases: bool,
 
-    /// Only collections that match (name, or whole namespace)
+    /// Audit only collections whose name or namespace matches
     #[arg(long, value_name = "GLOB")]
     pub(crate) collection: Option<String>,
 

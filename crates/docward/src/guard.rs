@@ -128,7 +128,7 @@ struct RunArgs {
     #[arg(long, value_name = "FILE")]
     tls_certificate: Option<PathBuf>,
 
-    /// PEM file with CAs; clients must present a certificate that one of them signed
+    /// PEM file with CA certificates; clients must present a certificate signed by one of these CAs
     #[arg(long, value_name = "FILE")]
     tls_client_ca: Option<PathBuf>,
 
@@ -159,11 +159,11 @@ enum LogFormat {
 enum LogLevel {
     /// Reload failures
     Error,
-    /// Also servers that are unavailable, and clients that could not be accepted
+    /// The same as error, and unavailable servers and clients that could not be accepted
     Warn,
-    /// Also reloaded settings, new members, connection limits and refused logins
+    /// The same as warn, and reloaded settings, new members, connection limits and refused logins
     Info,
-    /// Also every client and every error reply of the guard
+    /// The same as info, and every client and every error reply of the guard
     Debug,
 }
 

@@ -30,7 +30,7 @@ pub(crate) struct Run<'a> {
 
 impl<'a> Run<'a> {
     /// Checks the output flags, loads the settings and opens the baseline. Mistakes in any of them end the command
-    /// before it reads anything. `near` are the sources beside which settings are looked for.
+    /// before it reads anything. Settings are searched for in the directories of the sources in `near`.
     pub(crate) fn start(
         look: Look<'a>,
         judging: &JudgingArgs,

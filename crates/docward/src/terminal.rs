@@ -68,8 +68,9 @@ fn folded(text: &str) -> Cow<'_, str> {
 pub(crate) fn put(text: &str, file: Option<&Path>) -> anyhow::Result<()> {
     let text = &secrets::in_report(text);
     match file {
-        Some(path) => write_whole(path, text)
-            .with_context(|| format!("cannot write the report to {}", path.display())),
+        Some(path) => {
+            write_whole(path, text).with_context(|| format!("cannot write to {}", path.display()))
+        }
         None => {
             let mut out = std::io::stdout().lock();
             out.write_all(text.as_bytes())?;

@@ -265,7 +265,7 @@ fn sc_7_what_is_wrong_with_a_source_is_said() {
         ("mongo://ann:Wombat77@h", "the scheme is `mongo://`; write `mongodb://`"),
         ("'mongodb://ann:Wombat77@h'", "has quotes around it; remove them"),
         (" mongodb://ann:Wombat77@h", "has blanks before or after it"),
-        ("mongodb:/ann:Wombat77@h", "too few slashes; write `mongodb://`"),
+        ("mongodb:/ann:Wombat77@h", "slashes are missing in the scheme; write `mongodb://`"),
         ("ann:Wombat77@h:27017", "a login without a scheme"),
         ("localhost:27017", "to name a server, write mongodb://localhost:27017"),
         ("https://h/dump.json", "the scheme is `https://`; connection strings begin"),

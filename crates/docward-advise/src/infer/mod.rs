@@ -513,7 +513,10 @@ impl Reader<'_> {
             return;
         }
         let room = room::twice(longest).max(LEAST_LENGTH);
-        let why = format!("the longest has {}, with room to grow", text::plural(longest, "byte"));
+        let why = format!(
+            "the longest has {}, and the limit leaves room to grow",
+            text::plural(longest, "byte")
+        );
         self.because(path, "maxLength", why, 0);
         entries.push(whole("maxLength", room));
     }
@@ -579,7 +582,7 @@ impl Reader<'_> {
             return;
         }
         let most = room::tenfold(number.max).max(LEAST_MAXIMUM);
-        let why = format!("the largest is {}, with a tenfold margin", figure(number.max));
+        let why = format!("the largest is {}; the limit is ten times that", figure(number.max));
         self.because(path, "maximum", why, 0);
         entries.push(("maximum".to_owned(), limit(most)));
     }

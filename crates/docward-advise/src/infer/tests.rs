@@ -149,7 +149,7 @@ fn gc_52_numbers_keep_the_widths_drivers_choose_among() {
     };
     check(
         &mixed,
-        r#"{description: "Target type: int or long (T006). double is admitted until stored values are converted", bsonType: ["double", "int", "long"], multipleOf: 1}"#,
+        r#"{description: "Target type: int or long (T006). The validator also accepts double until stored values are converted", bsonType: ["double", "int", "long"], multipleOf: 1}"#,
     );
     check(
         &|n| if n.is_multiple_of(2) { "null".to_owned() } else { n.to_string() },

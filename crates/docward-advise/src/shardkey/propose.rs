@@ -138,7 +138,7 @@ impl<'a> Judge<'a> {
         )
     }
 
-    /// The likelihood that reads contain a field, if there is no workload: ids of other entities,
+    /// Ranks how likely reads filter by a field, for collections without a workload: ids of other entities first,
     /// then the document's own, then everything except times and amounts.
     fn likelihood(&self, path: &str) -> u8 {
         let Some((_, field)) = self.field(path) else { return 5 };

@@ -71,7 +71,11 @@ const JAVA: [Capability; 6] = [
         "GC-27",
     ),
     can("readPreference", "ReadPreference.secondaryPreferred() and similar methods", "SDK-JV.1"),
-    gap("health check", "the rule book's sample has none; this file has one", "SDK-ALL.4"),
+    gap(
+        "health check",
+        "the sample in the rule book has no health check; this file has one",
+        "SDK-ALL.4",
+    ),
 ];
 
 const NODE: [Capability; 5] = [

@@ -138,7 +138,7 @@ impl PoolPlan {
             }
             _ => {
                 "this assumes a load balancer (PF-1); with SRV or a list of mongos, a client has \
-                 a pool for each mongos: divide by their number (PF-2, PF-3)"
+                 a pool for each mongos: divide maxPoolSize by the number of mongos (PF-2, PF-3)"
             }
         }
     }

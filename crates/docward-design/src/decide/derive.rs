@@ -162,7 +162,7 @@ pub fn known(model: &DesignModel, relationship: &Relationship, bounds: &Bounds) 
         shared: shared.then(|| {
             let most = relationship.parents_max.max(relationship.parents) as u64;
             format!(
-                "shared by up to {} of `{}`",
+                "up to {} `{}` documents share it",
                 docward_model::text::count(most),
                 relationship.parent
             )

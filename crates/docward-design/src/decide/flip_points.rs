@@ -85,7 +85,7 @@ pub fn turns(facts: &Facts, bounds: &Bounds, around: &Around) -> Vec<Turn> {
                 .until
                 .map_or(String::new(), |most| format!(", up to {},", text::count(most)));
             say(
-                format!("a parent has {} or more{until} at p99", text::count(turning.at)),
+                format!("a parent has {} or more children{until} at p99", text::count(turning.at)),
                 Some(turning.at as f64),
             );
         }
@@ -102,10 +102,10 @@ pub fn turns(facts: &Facts, bounds: &Bounds, around: &Around) -> Vec<Turn> {
         // Advice to have no children would be useless.
         if let Some(turning) = below.filter(|turning| turning.at > 0) {
             let until = turning.until.filter(|least| *least > 1).map_or(String::new(), |least| {
-                format!(", and one has {} or more at p99", text::count(least))
+                format!(", and parents at p99 have {} or more", text::count(least))
             });
             say(
-                format!("no parent has more than {}{until}", text::count(turning.at)),
+                format!("no parent has more than {} children{until}", text::count(turning.at)),
                 Some(turning.at as f64),
             );
         }

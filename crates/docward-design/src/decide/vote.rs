@@ -345,7 +345,7 @@ impl Rows {
         };
         let figure = self.words(|| {
             format!(
-                "{} {} at p99 with {}{large} each; their array has {}{}",
+                "{} {} at p99, {}{large} each; the array is {}{}",
                 text::count(facts.children.p99),
                 text::form(facts.children.p99, "child", "children"),
                 text::bytes(facts.child_bytes),
@@ -358,7 +358,7 @@ impl Rows {
         let projected = facts.projected();
         let vote = if projected > bounds.safe_bytes { Vote::Veto } else { Vote::Embed };
         let because =
-            self.words(|| format!("the parent would have {} at p99", text::bytes(projected)));
+            self.words(|| format!("the parent would be {} at p99", text::bytes(projected)));
         self.say(RowId::ParentSize, &["ER-M.6", "ER-F.7"], vote, because);
     }
 
@@ -404,7 +404,7 @@ impl Rows {
                 RowId::QueriedAlone,
                 &["ER-M.7"],
                 Vote::Embed,
-                "no read of the child leaves out its parent",
+                "every read of the child also reads its parent",
             ),
         }
     }
@@ -491,7 +491,7 @@ impl Rows {
         let rows = &["ER-M.5", "DM-07.6"];
         match &facts.shared {
             Some(who) => self.say(RowId::Sharing, rows, Vote::Reference, who.clone()),
-            None => self.say(RowId::Sharing, rows, Vote::Embed, "belongs to one parent"),
+            None => self.say(RowId::Sharing, rows, Vote::Embed, "the child belongs to one parent"),
         }
         match (facts.must_be_current, &facts.shared) {
             (Some(true), Some(_)) => {

@@ -368,7 +368,7 @@ pub(crate) fn own(field: &EntityField) -> Planned {
     }
 }
 
-/// Adds the fields of kinds, which not every document has.
+/// Adds the fields of the variants of an entity. Not every document has them.
 pub(crate) fn add_kinds(entity: &Entity, fields: &mut Vec<Planned>) {
     let all = entity.variants.len();
     for (kind, variant) in entity.variants.iter().enumerate() {

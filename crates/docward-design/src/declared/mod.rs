@@ -1,4 +1,4 @@
-//! What follows from a declared model before any decision: names, dates, fields with their sizes,
+//! Derives facts from a declared model before any decision: names, dates, fields with their sizes,
 //! and the direction of reads.
 
 pub(crate) mod dates;

@@ -241,7 +241,7 @@ fn too_large(state: &State<'_>, found: &mut Vec<Restriction>) {
         let largest = lists.max_by_key(|decision| decision.facts.children_bytes());
         if let Some(decision) = largest {
             let because = format!(
-                "the parent would have {} at p99 together with other lists",
+                "the parent would be {} at p99 together with its other lists",
                 text::bytes(bytes)
             );
             found.push(veto(&decision.relationship, VetoId::TooLarge, because));

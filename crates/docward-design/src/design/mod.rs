@@ -120,8 +120,8 @@ fn say_size_of_table(decision: &mut Decision) {
     let row = decision.ruling.rows.iter_mut().find(|row| row.id == RowId::ParentSize);
     if let Some(row) = row.filter(|_| shown != judged) {
         row.because.push_str(&match *p99 > projected {
-            true => format!(", and {shown} after all later decisions"),
-            false => format!("; {shown} after later decisions, as in the cost table"),
+            true => format!(", and {shown} once the other decisions of this design are included"),
+            false => format!("; the cost table shows {shown}, because it includes later decisions"),
         });
     }
 }

@@ -325,7 +325,7 @@ pub(crate) fn parts_of_others(
             .filter(|_| !aging::holds_what_stays(model, decisions, parent));
         if let Some(write) = model.writes.iter().find(later).filter(|_| goes.is_some()) {
             advice.remarks.push(format!(
-                "`{}` adds to an existing `{parent}`, which expires {} after its own date: later \
+                "`{}` adds elements to an existing `{parent}`, which expires {} after its own date: later \
                  additions expire with it, earlier than declared (DP-2). If that matters, keep \
                  `{parent}` longer",
                 write.name,

@@ -453,7 +453,7 @@ impl<'m> State<'m> {
             ruling.choice = Choice::Reference;
             ruling.decided_by = &["PT-ref.1"];
             ruling.how =
-                "an entity that is its own parent is a tree, which has no limit".to_owned();
+                "documents that refer to a parent of the same entity form a tree, and a tree has no limit".to_owned();
         }
         let mut made = relationship_patterns::of_relationship(
             self.model,

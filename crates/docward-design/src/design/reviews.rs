@@ -68,7 +68,7 @@ pub(super) fn failing(state: &State<'_>, found: &mut Vec<Restriction>) {
     found.extend(suspects.take(MAX_TRIED).filter_map(|decision| tried(state, decision, &before)));
 }
 
-/// What keeps a relationship referenced even if its own figures turn it to embedding.
+/// A reason to keep a relationship referenced even if its own figures favour embedding.
 pub(super) enum Hold {
     /// Reads of children alone, which embedding would leave without an index.
     ReadAlone,

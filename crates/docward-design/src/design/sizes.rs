@@ -52,7 +52,7 @@ fn above_recommended(collection: &CollectionPlan) -> Option<String> {
     });
     if let Some(blob) = blob {
         return Some(format!(
-            "`{}` has {} at p99: store it in GridFS or an object store, and its address here \
+            "`{}` is {} at p99: store it in GridFS or an object store, and its address here \
              (DM-05.4, DM-05.6)",
             blob.name,
             text::bytes(blob.value_bytes(Rank::P99))
@@ -67,14 +67,14 @@ fn above_recommended(collection: &CollectionPlan) -> Option<String> {
         BsonType::Array => "store its elements as separate documents",
         _ => "store it in a separate document",
     };
-    let clause = match largest.kind {
-        BsonType::String => "DM-05.5",
-        BsonType::Array => "DM-05.3",
+    let clauses = match largest.kind {
+        BsonType::String => "DM-05.1, DM-05.5",
+        BsonType::Array => "DM-05.1, DM-05.3",
         _ => "DM-05.1",
     };
     Some(format!(
-        "a document has {} at p99, and at most {} are recommended; `{}` has {} of it: {instead} \
-         (DM-05.1, {clause})",
+        "a document is {} at p99 (recommended: at most {}); `{}` takes {} of it: {instead} \
+         ({clauses})",
         text::bytes(bytes),
         text::bytes(RECOMMENDED),
         largest.name,

@@ -35,7 +35,7 @@ pub(super) fn script(design: &Design) -> String {
         .flatten()
         .collect();
     if !zones.is_empty() {
-        text.push_str("\n// Names of the shards of each zone, as `sh.status()` shows them. Fill them in, or set `shardsOf` before.\n");
+        text.push_str("\n// Names of the shards of each zone, as `sh.status()` shows them. Fill them in, or set `shardsOf` before you load this file.\n");
         let list: Vec<String> = zones.iter().map(|zone| format!("{}: []", key(zone))).collect();
         text.push_str(&format!(
             "var shardsOf = typeof shardsOf === \"object\" ? shardsOf : {{ {} }};\n",

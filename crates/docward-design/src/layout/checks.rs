@@ -503,7 +503,7 @@ fn sizes(collections: &[CollectionPlan], capacity: &[Capacity]) -> DesignCheck {
         return check(CheckId::Sizes, None, "no collection");
     };
     let mut because = format!(
-        "the largest, `{}`, has {} at p99",
+        "the largest, `{}`, is {} at p99",
         largest.collection,
         text::bytes(largest.document.1)
     );

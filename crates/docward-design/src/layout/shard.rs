@@ -587,7 +587,10 @@ impl Judge<'_, '_> {
             (Some(share), false) => {
                 let fine = names.len() > 1 || share <= TOP_FAIL;
                 let word = if share > TOP_WARN && fine { ", which is a lot" } else { "" };
-                let why = format!("the most frequent value is in {}{word}", text::percent(share));
+                let why = format!(
+                    "the most frequent value is in {} of the documents{word}",
+                    text::percent(share)
+                );
                 ("SK-2", Some(fine), why)
             }
             // With so few values, the most frequent one is in at least an equal share of the

@@ -466,7 +466,7 @@ impl Relation<'_> {
         if !self.copies.is_empty() {
             let _ = writeln!(
                 out,
-                "    # copies of `{}` in the data; the design creates them from the model: {}",
+                "    # fields copied from `{}` in the data: {} (the design creates copies from the model)",
                 self.child,
                 self.copies.join(", ")
             );

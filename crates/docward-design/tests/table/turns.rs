@@ -280,7 +280,7 @@ fn er_t_4_gc_06_what_changes_together_is_embedded_up_to_999() {
     };
     let (choice, turns) = with(1000);
     assert_eq!(choice, Some(Choice::Reference));
-    assert!(turns.contains(&("no parent has more than 999".to_owned(), Some(999.0))), "{turns:?}");
+    assert!(turns.contains(&("no parent has more than 999 children".to_owned(), Some(999.0))), "{turns:?}");
     // With few or many children, the document is changed atomically, although most reads want
     // children alone.
     for p99 in [999, 50, 49, 3] {

@@ -105,7 +105,7 @@ pub struct ListQuery {
     pub in_handler: bool,
 }
 
-/// What a filter selects by.
+/// The kind of condition by which a filter selects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FilterKind {
     /// There is no condition.

@@ -218,7 +218,7 @@ fn chart(report: &PlanReport) -> Markup {
     let here = format!("today: {}, {}", text::count(today), share_text(share));
     html! {
         figure .chart style="max-width:36rem" {
-            figcaption { b { "Share of the limit by applications" } " " span .muted { (note) } }
+            figcaption { b { "Share of the connection limit, by number of applications" } " " span .muted { (note) } }
             svg .plan-chart viewBox={ "0 0 " (WIDTH) " " (HEIGHT) } role="img" aria-label=(words) {
                 title { (words) }
                 @for share in axis.ticks() {

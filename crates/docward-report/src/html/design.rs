@@ -180,7 +180,11 @@ fn growth(decision: &Decision) -> Markup {
         .iter()
         .filter_map(|way| {
             let (first, last) = (way.parent.first()?, way.parent.last()?);
-            Some(format!("{} from {} to {}", way.name, text::bytes(first.2), text::bytes(last.2)))
+            let (first, last) = (text::bytes(first.2), text::bytes(last.2));
+            Some(match first == last {
+                true => format!("{} stays at {first}", way.name),
+                false => format!("{} grows from {first} to {last}", way.name),
+            })
         })
         .collect::<Vec<_>>()
         .join(", ");

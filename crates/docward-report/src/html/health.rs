@@ -141,7 +141,7 @@ fn row(name: &str, health: &Health, with_amounts: bool, has_known: bool) -> Mark
         false => String::new(),
     };
     let title = format!(
-        "{with_errors} with errors, {with_warnings} with warnings, {known}{clean} with neither, {empty} without documents"
+        "{with_errors} with errors, {with_warnings} with warnings, {known}{clean} with none of these, {empty} without documents"
     );
     let number = |label: &str, n: u64, class: &str| {
         let class = if n == 0 { "zero" } else { class };

@@ -213,7 +213,7 @@ pub mod k002 {
         Float(0.10),
         "share of documents",
         "SK-2",
-        "maximum share of one value without a warning"
+        "share of one value above which Docward warns"
     );
     threshold!(
         pub MIN_DOCUMENTS,
@@ -230,7 +230,7 @@ pub mod k002 {
         Float(0.30),
         "share of documents",
         "SK-2",
-        "maximum share of one value without an error"
+        "share of one value above which the finding is an error"
     );
 
     /// The threshold as configured at a namespace.

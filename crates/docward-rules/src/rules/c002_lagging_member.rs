@@ -12,7 +12,7 @@ declare_rule! {
     /// ## What it checks
     /// Reports secondaries that were more than 10 seconds behind the primary when Docward ran `replSetGetStatus`.
     ///
-    /// Not reported are members that clients do not read from: members with a configured delay, arbiters, hidden
+    /// Docward does not report members that clients do not read from: members with a configured delay, arbiters, hidden
     /// members, and members that are down.
     ///
     /// ## Why it matters

@@ -91,8 +91,8 @@ fn draft(client: &Client<'_>, option: &str) -> Draft {
     draft.uri([UriChange::remove(option)])
 }
 
-/// Whether the function that makes a client makes another one for the whole set: it goes to one member on purpose, to
-/// look after it.
+/// Whether the function that creates a direct client also creates one for the whole set: the direct client is then intended, to
+/// inspect one member.
 fn is_one_of_two(evidence: &Evidence, client: &Client<'_>) -> bool {
     /// Lines between two branches of a function.
     const NEAR: u32 = 20;

@@ -19,7 +19,7 @@ declare_rule! {
     /// - logins: an empty or wrong `authSource`, a password where the mechanism uses none, a missing user or
     ///   secret
     /// - proxies: proxy options without `proxyHost`, a user or password alone
-    /// - a path that is no database name
+    /// - a path that is not a database name
     ///
     /// Contradictions that drivers accept, such as a certificate with `tls=false`, are a warning. For local
     /// addresses they are a note.

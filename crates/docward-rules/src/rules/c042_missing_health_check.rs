@@ -11,7 +11,7 @@ declare_rule! {
     /// Reports, as a note, a project that creates clients, does not contact the server at its start, and has no
     /// health check.
     ///
-    /// Not reported are projects whose code does one of these:
+    /// Docward does not report projects whose code does one of these:
     /// - It sends a command anywhere (`ping`, `buildInfo`, `connectionStatus`, `server_info()`, any
     ///   `db.command(…)`).
     /// - It connects at once and handles the result: an awaited `client.connect()` or `mongoose.connect()`, or
@@ -58,7 +58,7 @@ declare_rule! {
     check: Deployment(check),
 }
 
-const PING: &str = "ping the admin database at the start and in the health check; `docward connect sdk` writes one";
+const PING: &str = "ping the admin database at startup and in a health check; `docward connect sdk` generates both";
 
 fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
     let Some(found) = &evidence.code else { return };

@@ -89,7 +89,7 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
         let Some((first, others)) = deadlines.split_first() else { continue };
         let what = match first.milliseconds {
             Some(ms) if ms < least => {
-                format!("a context ends operations after {ms} ms (at least {least} ms)")
+                format!("a context ends operations after {ms} ms (minimum {least} ms)")
             }
             Some(ms) => format!(
                 "a context allows operations to take {} s (limit {} s)",

@@ -32,7 +32,7 @@ declare_rule! {
     /// is the second choice: it lifts the 16 MB limit but keeps the bytes in the database.
     ///
     /// ## When to ignore it
-    /// The team has decided to use the database as object store, for example because the application can reach no
+    /// The team has decided to use the database as an object store, for example because the application can reach no
     /// other store.
     D005, "oversized-blob",
     level: Recommended,

@@ -69,7 +69,7 @@ threshold!(
     Int(3),
     "containers",
     "DM-06.1, AP-S4.2, GC-03; a house rule",
-    "maximum depth without a warning"
+    "depth above which Docward warns"
 );
 threshold!(
     FAIL,
@@ -77,7 +77,7 @@ threshold!(
     Int(5),
     "containers",
     "DM-06.1, CK-3, GC-03; a house rule",
-    "maximum depth without an error"
+    "depth above which the finding is an error"
 );
 
 /// Share of documents below which 4 and 5 containers are a note.
@@ -205,7 +205,7 @@ fn documents_with(profile: &Profile, field: &Field) -> u64 {
     least
 }
 
-/// How serious the nesting is. What few documents have is worth less, and so is the layout of another system.
+/// How serious the nesting is. It is lower if few documents are nested this deep, or if another system chose the layout.
 fn severity(profile: &Profile, nesting: &Nesting<'_>, failed: bool, over: u64) -> Severity {
     let rarer_than = |share: f64| (over as f64) < share * profile.documents as f64;
     let is_foreign =

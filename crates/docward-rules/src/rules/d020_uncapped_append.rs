@@ -101,7 +101,7 @@ declare_rule! {
 
 /// A case in which an append is not reported, or only to users who select `pedantic`.
 struct Exception {
-    /// As the page says it, in its list of exceptions.
+    /// The wording of the exception on the rule page.
     #[cfg_attr(not(test), expect(dead_code, reason = "a test compares it with the page"))]
     text: &'static str,
     is_silent: bool,
@@ -289,7 +289,7 @@ impl Site<'_> {
         {
             Some("each call adds a document")
         } else if self.is_in_loop() && value.iter().any(|origin| *origin != Origin::Constant) {
-            Some("it is added in a loop")
+            Some("the append runs in a loop")
         } else {
             None
         }

@@ -11,7 +11,7 @@ declare_rule! {
     /// Reports code that loads a document, adds to one of its arrays, shortens the array and saves the document.
     /// It is a note if nothing calls the code.
     ///
-    /// Not reported are:
+    /// Docward does not report:
     /// - scripts that are started by hand
     /// - shortening in another branch or `case` than the addition
     /// - an element that is replaced in the middle (`splice(index, 1)`)

@@ -170,7 +170,7 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
         let mut draft = Draft::new(
             Subject::Index(ns.clone(), index.name.clone()),
             format!(
-                "index `{}` {} {how} `{}` {}{duty}{used} (tier: {})",
+                "index `{}` {} {how} `{}` {}{duty}{used} (removal: {})",
                 index.name,
                 index.key_text(),
                 cover.name,

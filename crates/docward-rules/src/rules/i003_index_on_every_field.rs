@@ -18,7 +18,7 @@ declare_rule! {
     /// - `_id` and fields of object mappers do not count.
     /// - Several indexes with the same first field count once.
     /// - Indexes that were used since the server started do not count.
-    /// - Indexes whose first field recorded operations filter or sort by do not count.
+    /// - An index does not count if recorded operations filter or sort by its first field.
     ///
     /// ## Why it matters
     /// Indexes that were created field by field do not match the queries. Most of them are never used, but every

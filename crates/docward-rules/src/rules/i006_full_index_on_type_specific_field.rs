@@ -94,7 +94,7 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
             Draft::new(
                 Subject::Index(ns.clone(), index.name.clone()),
                 format!(
-                    "index `{}` {} covers {}, but only {} `{top}`, those of one `{}`",
+                    "index `{}` {} covers {}, but only {} `{top}`: those with one value of `{}`",
                     index.name,
                     index.key_text(),
                     text::plural(profile.documents, "document"),

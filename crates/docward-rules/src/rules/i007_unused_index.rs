@@ -22,7 +22,7 @@ declare_rule! {
     /// - *monitor*, a note: a hidden or unreachable member was not asked, or the cluster is sharded
     ///
     /// ## Exceptions
-    /// Not reported are `_id`, unique and TTL indexes, and the index that a shard key needs. I001 reports
+    /// Docward does not report `_id`, unique and TTL indexes, or the index that a shard key needs. I001 reports
     /// redundant indexes.
     ///
     /// ## Why it matters
@@ -106,7 +106,7 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
             Draft::new(
                 Subject::Index(ns.clone(), index.name.clone()),
                 format!(
-                    "index `{}` {} was not used for {}{}{size} (tier: {tier})",
+                    "index `{}` {} was not used for {}{}{size} (removal: {tier})",
                     index.name,
                     index.key_text(),
                     text::plural(days, "day"),

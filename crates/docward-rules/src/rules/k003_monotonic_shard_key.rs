@@ -17,7 +17,7 @@ declare_rule! {
     /// ObjectId or a counter, the creation time, or any field whose values follow the order of the documents.
     /// Docward checks the keys of a running cluster and those declared in `docward.toml`.
     ///
-    /// Not reported are hashed fields, and keys that begin with another field.
+    /// Docward does not report hashed fields, or keys that begin with another field.
     ///
     /// ## Why it matters
     /// Every new document goes to the last chunk. One shard takes all inserts and all chunk splits, and the

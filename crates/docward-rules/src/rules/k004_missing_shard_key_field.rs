@@ -53,7 +53,7 @@ threshold!(
     Float(0.001),
     "share of documents",
     "our default",
-    "maximum share of documents without the field that is not reported"
+    "share of documents without the field above which Docward reports it"
 );
 threshold!(
     FAIL,
@@ -61,7 +61,7 @@ threshold!(
     Float(0.30),
     "share of documents",
     "SK-2",
-    "maximum share of documents without the field without an error"
+    "share of documents without the field above which the finding is an error"
 );
 
 fn check(collection: &Collection, cx: &mut Cx<'_>) {

@@ -79,7 +79,7 @@ threshold!(
     Int(5000),
     "collections",
     "DM-12.1",
-    "number of collections on a server that is reported as a warning; more are an error"
+    "number of collections on a server that Docward reports as a warning; a larger number is an error"
 );
 
 fn check(evidence: &Evidence, cx: &mut Cx<'_>) {

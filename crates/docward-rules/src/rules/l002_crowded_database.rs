@@ -66,7 +66,7 @@ threshold!(
     Int(5000),
     "collections",
     "DM-12.1: the limit of a whole instance",
-    "maximum number of business collections in a database without an error"
+    "number of business collections in a database above which the finding is an error"
 );
 
 fn check(evidence: &Evidence, cx: &mut Cx<'_>) {

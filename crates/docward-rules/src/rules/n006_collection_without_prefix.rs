@@ -90,7 +90,7 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
     let mut draft = Draft::new(
         Subject::Collection(ns.clone()),
         format!("collection `{name}` does not begin with `{prefix}`"),
-        "a common prefix makes business collections recognisable and leaves one spelling per name",
+        "with a common prefix, people and scripts recognise business collections, and each name has only one spelling",
         todo,
         Seen::all(cx.evidence().collections.len() as u64, Unit::Collections),
     )

@@ -114,7 +114,7 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
     cx.report(
         Draft::new(
             Subject::Collection(ns.clone()),
-            format!("collection `{}` names an entity without its module", ns.collection),
+            format!("the name of collection `{}` has an entity but no module", ns.collection),
             "if several modules share a database, a one-word name does not show which module owns the data",
             todo,
             Seen::all(cx.evidence().collections.len() as u64, Unit::Collections),

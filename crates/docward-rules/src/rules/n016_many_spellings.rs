@@ -32,7 +32,7 @@ declare_rule! {
     /// concepts.
     ///
     /// An abbreviation in capitals (`CT`) counts as a spelling if all of these hold:
-    /// - It is the initials of exactly one of the names.
+    /// - It consists of the initials of exactly one of the names.
     /// - It has the same type.
     /// - No document contains both.
     ///

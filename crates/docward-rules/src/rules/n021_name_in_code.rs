@@ -73,7 +73,7 @@ declare_rule! {
 /// Rules that check a single name. If several report the same name, only the most severe finding is kept.
 pub(super) const JUDGES: [&str; 6] = ["N009", "N004", "N003", "N007", "N002", "N006"];
 
-/// Those of them that ask for a prefix.
+/// The rules that require a prefix.
 const PREFIX_JUDGES: [&str; 2] = ["N002", "N006"];
 
 /// A prefix is the project's style if at least one of this many names has it.
@@ -114,8 +114,10 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
         };
         let lacking: Vec<&CodeName> =
             lacking.keys().filter(|key| !is_refused(key)).filter_map(place).collect();
-        let what =
-            format!("of {} database and collection names lack the configured prefix", first.len());
+        let what = format!(
+            "of {} names of databases and collections lack the configured prefix",
+            first.len()
+        );
         told_once(evidence, &lacking, "house prefix", &what, Severity::Info, cx);
         judged.retain(|_, finding| !PREFIX_JUDGES.contains(&finding.rule.as_ref()));
         // A project may use characters of its own style. Docward reports them once, and as a note unless each use of
@@ -202,8 +204,7 @@ fn told_once(
     let names: Vec<&str> = all.iter().map(|name| name.name.as_str()).collect();
     let mut locations: Vec<_> = all.iter().map(|name| name.place.location.clone()).collect();
     locations.sort();
-    let shown: Vec<String> = names.iter().take(3).map(|name| format!("`{name}`")).collect();
-    let what = format!("{} {what}, such as {}", names.len(), shown.join(", "));
+    let what = format!("{} {what}: {}", names.len(), text::list(&names, 3));
     let todo = "keep names of existing data and name new ones by the rule book; if your project has other naming rules, choose `profile = \"neutral\"`";
     let draft = code::draft(evidence, &first.place, about, what, WHY, todo)
         .data("names", text::list(&names, 20))
@@ -310,7 +311,7 @@ mod tests {
         assert_eq!(other.len(), 1, "{other:?}");
         assert_eq!(other[0].severity, Severity::Info);
         assert!(
-            other[0].what.starts_with("4 of 5 database and collection names"),
+            other[0].what.starts_with("4 of 5 names of databases and collections"),
             "{}",
             other[0].what
         );

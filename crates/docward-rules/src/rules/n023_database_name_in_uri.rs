@@ -13,7 +13,7 @@ declare_rule! {
     /// Checks the database in the path of connection strings. It applies the rules for stored names with their
     /// settings: N002 (prefix), N003 (characters) and N004 (length).
     ///
-    /// Not reported are names that the audited deployment contains, in any letter case (N005), and databases of the
+    /// Docward does not report names that the audited deployment contains, in any letter case (N005), and databases of the
     /// server (C027).
     ///
     /// ## Why it matters

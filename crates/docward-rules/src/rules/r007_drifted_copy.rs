@@ -134,7 +134,7 @@ fn drifted(ns: &Namespace, copy: &CopiedField, seen: docward_model::Seen) -> Dra
         ),
         "readers of an outdated copy see wrong values",
         format!(
-            "update `{}` from `{}` by `{}` (about {} of all copies), and keep it up to date with a change stream on `{}`",
+            "copy `{}` again from `{}` where `{}` matches (about {} of all copies differ), and keep it up to date with a change stream on `{}`",
             copy.path.dotted(),
             copy.source.dotted(),
             copy.reference.dotted(),

@@ -104,7 +104,7 @@ threshold!(
     Int(5000),
     "collections",
     "DM-12.1: the limit of a whole instance",
-    "maximum number of collections with the same stem and a number without an error"
+    "number of collections with the same stem and a number above which the finding is an error"
 );
 
 fn check(evidence: &Evidence, cx: &mut Cx<'_>) {

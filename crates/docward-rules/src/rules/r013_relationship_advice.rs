@@ -549,7 +549,7 @@ mod tests {
         let found = check("R013", &body(30).replace("t_comment", "t_picture"));
         let votes = format!("{:?}", found[0].data.get("votes"));
         assert!(found[0].todo.contains("ER-M.4 embed"), "{}", found[0].todo);
-        assert!(votes.contains("30 children at p99 with 17 B each"), "{votes}");
+        assert!(votes.contains("30 children at p99, 17 B each"), "{votes}");
     }
 
     #[test]

@@ -292,7 +292,7 @@ impl Compared<'_> {
                 continue;
             }
             let seen = seen.iter().find(|field| field.name == planned.name);
-            // A few documents may be on their way. What the design adds may have come to half of them alone.
+            // A few documents may be on their way. Fields that the design adds may exist in only half of them so far.
             let most = if planned.origin == Origin::Own { self.least } else { 0.5 };
             if seen.is_none_or(|field| 1.0 - field.presence() >= most) {
                 self.missing.push(format!("{above}{}", planned.name));

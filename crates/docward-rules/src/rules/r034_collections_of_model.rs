@@ -17,7 +17,7 @@ declare_rule! {
     ///   Fields, sizes and numbers of children are then compared as they are stored.
     /// - A warning: the data contains no collection of the model, so nothing else could be compared.
     ///
-    /// Not reported are databases without any collection of the model. Overflow pages, archives and old versions
+    /// Docward does not report databases without any collection of the model. Overflow pages, archives and old versions
     /// may be missing.
     ///
     /// ## Why it matters
@@ -143,11 +143,11 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
         said.push(format!("no collection of the model exists: {}", text::list(&missing, 5)));
     } else if !missing.is_empty() {
         let many = text::plural(missing.len() as u64, "collection");
-        said.push(format!("{many} of the model missing: {}", text::list(&missing, 5)));
+        said.push(format!("{many} of the model missing in the data: {}", text::list(&missing, 5)));
     }
     if !other.is_empty() {
         let many = text::plural(other.len() as u64, "collection");
-        said.push(format!("{many} not in the model: {}", text::list(&other, 5)));
+        said.push(format!("{many} in the data but not in the model: {}", text::list(&other, 5)));
     }
     let todo = if none {
         "use the right source, database (--db) or profile (--profile neutral adds no prefixes), or set `collection:` of the entities"
@@ -203,7 +203,7 @@ mod tests {
             found,
             [(
                 Severity::Warn,
-                "no collection of the model exists: `t_order` and `t_user`; 1 collection not in the model: `t_post`".to_owned()
+                "no collection of the model exists: `t_order` and `t_user`; 1 collection in the data but not in the model: `t_post`".to_owned()
             )]
         );
     }
@@ -215,7 +215,7 @@ mod tests {
             found,
             [(
                 Severity::Info,
-                "1 collection of the model missing: `t_user`; 1 collection not in the model: `t_basket`".to_owned()
+                "1 collection of the model missing in the data: `t_user`; 1 collection in the data but not in the model: `t_basket`".to_owned()
             )]
         );
     }
@@ -242,7 +242,7 @@ mod tests {
         // Without an id of the other it is something else of the same name.
         assert_eq!(
             said(model, "{\"sku\": \"1\"}"),
-            [(Severity::Info, "1 collection not in the model: `lines`".to_owned())]
+            [(Severity::Info, "1 collection in the data but not in the model: `lines`".to_owned())]
         );
         // Stored fields and their types are compared.
         let other = "{\"sku\": 1, \"orderId\": ObjectId(\"$oid\"), \"more\": 2}";
@@ -360,7 +360,7 @@ mod tests {
         assert_eq!(said("R030", &half, beside).len(), 1);
         // A field with the same name and no fields of the child is an undeclared field.
         let other = inside("$array(3, {\"colour\": \"B\"})");
-        assert_eq!(said("R034", &other, ""), ["1 collection of the model missing: `lines`"]);
+        assert_eq!(said("R034", &other, ""), ["1 collection of the model missing in the data: `lines`"]);
         assert_eq!(said("R030", &other, "").len(), 1);
     }
 

@@ -79,7 +79,7 @@ fn listening(evidence: &Evidence, cx: &mut Cx<'_>) {
     }
     let (what, level, shown) = if !public.is_empty() {
         (
-            format!("the server listens on the public address {}", public.join(", ")),
+            format!("the server listens on a public address: {}", public.join(", ")),
             Level::Mandatory,
             public,
         )
@@ -132,7 +132,7 @@ fn connecting(evidence: &Evidence, cx: &mut Cx<'_>) {
     cx.report(
         Draft::new(
             Subject::Deployment,
-            format!("a connection string uses the public address {}", text::phrases(&public, 3)),
+            format!("a connection string uses a public address: {}", text::phrases(&public, 3)),
             "clients reach the database through the internet, where anyone can try to log in",
             "connect over the private network; if the address is a load balancer with an allow-list, declare it in a file for --network-rules",
             Seen::all(evidence.uris.len() as u64, Unit::ConnectionStrings),

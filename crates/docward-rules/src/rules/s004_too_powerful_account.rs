@@ -151,7 +151,7 @@ fn about_held(user: &User, users: &[User], powers: &Powers<'_>) -> String {
     about.collect()
 }
 
-/// Commands that take the powerful roles and nothing else. Who owns a database has no other role
+/// Commands that revoke only the powerful roles. A `dbOwner` has no other role
 /// there, so gets the part of it that reads and writes first. A role that people made is taken as a
 /// whole and what it holds besides is granted: others may have the role too, and it may have its power
 /// through a further role, from which alone it could be taken.

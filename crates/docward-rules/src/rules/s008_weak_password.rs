@@ -90,10 +90,10 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
         }
         let draft = Draft::new(
             Subject::Deployment,
-            format!("the password of `{account}` for {} {}", uri.label(), faults.join(", ")),
+            format!("the password of `{account}` for {} {}", uri.label(), and(&faults)),
             "attackers try lists of common passwords on every server that they can reach",
             format!(
-                "generate a password with at least {least} characters of all four kinds, and store it in the environment or a secret store"
+                "generate a password with at least {least} characters, including upper-case and lower-case letters, digits and special characters, and store it in the environment or a secret store"
             ),
             Seen::all(uris.len() as u64, Unit::ConnectionStrings),
         )
@@ -141,6 +141,14 @@ fn is_told_as_secret(evidence: &Evidence, uri: &ClientUri) -> bool {
     })
 }
 
+/// Joins phrases with commas, and the last with "and".
+fn and(phrases: &[String]) -> String {
+    match phrases {
+        [first @ .., last] if !first.is_empty() => format!("{} and {last}", first.join(", ")),
+        _ => phrases.concat(),
+    }
+}
+
 /// Returns the faults of a password, as text after "the password".
 fn faults(password: &Password, least: u64) -> Vec<String> {
     let strength = match password {
@@ -154,7 +162,7 @@ fn faults(password: &Password, least: u64) -> Vec<String> {
     }
     let missing = strength.missing();
     if !missing.is_empty() {
-        faults.push(format!("has no {}", missing.join(" and no ")));
+        faults.push(format!("has no {}", missing.join(" or ")));
     }
     if strength.is_weak_word() {
         faults.push("consists of words that attackers guess first".to_owned());

@@ -29,7 +29,7 @@ declare_rule! {
     /// | `tls=false` or `ssl=false` with a host name, except names of this machine and of containers | warning |
     /// | any of these in a file that nothing imports | note |
     ///
-    /// Not reported are loopback addresses, private addresses without TLS, and host names without a word about TLS:
+    /// Docward does not report loopback addresses, private addresses without TLS, or host names in strings that do not mention TLS:
     /// Docward does not resolve names. `mongodb+srv://` always uses TLS.
     ///
     /// ## Why it matters
@@ -197,7 +197,10 @@ fn fault(uri: &ClientUri) -> Option<(String, Level, &'static str)> {
         Level::Mandatory
     };
     Some((
-        format!("{label} uses TLS but turns off its checks with {}", uri.unchecked.join(", ")),
+        format!(
+            "{label} uses TLS but turns off certificate checks with {}",
+            uri.unchecked.join(", ")
+        ),
         level,
         REMOVE,
     ))

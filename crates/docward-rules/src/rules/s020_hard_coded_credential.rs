@@ -75,7 +75,7 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
                 let mut alone = alone.severity(Severity::Warn).pedantic();
                 alone.edits.clear();
                 alone.what.push_str(&format!(
-                    "; reported only with --select pedantic: {}",
+                    "; reported only with --select pedantic (exception: {})",
                     exception.text
                 ));
                 cx.report(alone);
@@ -97,7 +97,7 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
 
 /// A case in which a password is reported only to users who select `pedantic`.
 struct Exception {
-    /// As the page says it.
+    /// The wording of the exception on the rule page.
     text: &'static str,
     applies: fn(&Code, &CodeSecret) -> bool,
 }

@@ -21,7 +21,7 @@ declare_rule! {
     /// or `phase`. Names ending in `type`, `kind`, `flag`, `mode` or `category` are a note, with at most 10
     /// numbers and at least 20 documents.
     ///
-    /// Not reported are levels, ranks, ratings and priorities, which are scales; HTTP status codes; booleans; and
+    /// Docward does not report levels, ranks, ratings and priorities, which are scales; HTTP status codes; booleans; and
     /// references to another collection.
     ///
     /// ## Why it matters
@@ -100,9 +100,6 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
         if references.iter().any(|r| r.from == collection.namespace && r.path == field.path) {
             continue;
         }
-        if is_key_of_another(collection, field, cx) {
-            continue;
-        }
         let strong = meaning::is_status(leaf);
         if !strong && !meaning::is_soft_status(leaf) {
             continue;
@@ -117,7 +114,12 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
         let least = if strong { 0 } else { least_soft };
         // Some value has to come twice: else the numbers may as well be measurements.
         let enumeration = (2..=most).contains(&values) && values < field.count;
-        if enumeration && field.count >= least && is_whole(field) && !is_http(field) {
+        if enumeration
+            && field.count >= least
+            && is_whole(field)
+            && !is_http(field)
+            && !is_key_of_another(collection, field, cx)
+        {
             drafts.push(draft(collection, profile, field, values, strong));
         }
     }

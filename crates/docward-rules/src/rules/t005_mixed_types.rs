@@ -257,7 +257,7 @@ fn draft(
             (outcome.padded, "would lose leading zeros"),
             (outcome.empty, "would become null (empty strings)"),
             (outcome.none, "are `false`, which stands for no value: remove the field there"),
-            (outcome.stuck, "cannot be converted automatically and must be decided by hand"),
+            (outcome.stuck, "cannot be converted automatically: decide each by hand"),
         ] {
             if n > 0 {
                 let part = format!("{} of {others} {noun}", text::count(n));

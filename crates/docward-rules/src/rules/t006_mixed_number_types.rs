@@ -150,7 +150,7 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
 }
 
 fn mix(profile: &Profile, field: &Field, min_share: f64) -> Option<Mix> {
-    // With strings or others among them the larger mix is the finding.
+    // If the field also holds strings or other types, T005 reports that mix instead.
     // A writer of JSON drops the fraction of a coordinate that has none.
     if !classes::is_only(field, classes::Class::Number) || patterns::is_geometry(profile, field) {
         return None;

@@ -23,7 +23,7 @@ declare_rule! {
     /// - a note: a collection of sessions, tokens, caches, locks or nonces, and binary UUIDs under a hashed shard
     ///   key
     ///
-    /// Not reported are natural keys (addresses, slugs, codes), and ids that increase with time (ObjectId, UUID
+    /// Docward does not report natural keys (addresses, slugs, codes), or ids that increase with time (ObjectId, UUID
     /// version 7, ULID).
     ///
     /// ## Why it matters

@@ -26,7 +26,7 @@ declare_rule! {
     /// - at least 20 different numbers, most with a fraction (`42.53176`), unless the name says version, time
     ///   or label
     ///
-    /// Not reported are ids, codes and versions, and the exact text of a number that a second field holds.
+    /// Docward does not report ids, codes and versions, or the exact text of a number that a second field holds.
     ///
     /// ## Why it matters
     /// Strings compare character by character: "100" comes before "20". Ranges match the wrong documents, and

@@ -27,7 +27,7 @@ declare_rule! {
     /// - A warning for a declared core collection, a note for an inferred one: the validator consists of query
     ///   operators, or documents can bypass its schema through `$or`.
     ///
-    /// Not reported are views, time series (which cannot have a validator), capped collections (usually logs) and
+    /// Docward does not report views, time series (which cannot have a validator), capped collections (usually logs) and
     /// the server's own collections.
     ///
     /// ## Why it matters
@@ -141,7 +141,7 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
                 String::new()
             } else {
                 format!(
-                    "; {} the stored and the target type: remove the stored type after you convert the values",
+                    ". In it, {} both the stored and the target type: remove the stored type after you convert the values",
                     if converted.len() == 1 {
                         format!("`{}` admits", converted[0])
                     } else {
@@ -197,7 +197,7 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
     cx.report(draft);
 }
 
-/// What fewer documents have in common is no rule yet for those to come.
+/// Fewer documents than this do not show which fields future documents will have.
 const FEW: u64 = 10;
 
 /// The catalogue says it of the collection: a sample of its documents adds no doubt.

@@ -22,7 +22,7 @@ declare_rule! {
     /// - A warning: other keywords exclude a value of an `enum`, such as `null` if null is not an allowed type.
     /// - A note: a keyword never applies, such as `minLength` of a field that is only `int`.
     ///
-    /// Not reported are fields that `{not: {}}` forbids on purpose, schemas that the server would refuse, and
+    /// Docward does not report fields that `{not: {}}` forbids on purpose, schemas that the server would refuse, or
     /// uncertain cases.
     ///
     /// ## Constraints that no value can meet

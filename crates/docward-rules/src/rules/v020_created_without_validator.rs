@@ -57,7 +57,7 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
                 "without a validator, types and names change over time until a reader fails",
                 "set a $jsonSchema: `docward schema infer` creates one from documents, `docward schema import` from a model in code",
             )
-            // Whether it is core business, code does not say.
+            // Code does not show whether the collection is core business.
             .severity(Severity::Info),
         );
     }

@@ -66,7 +66,7 @@ threshold!(
     Float(joins::HOT_SHARE),
     "share of reads",
     "our default",
-    "minimum share of a read path among the reads of its collection for a finding of its own"
+    "minimum share of its collection's reads for a separate finding about a read path"
 );
 threshold!(MIN_COUNT, "min-count", Int(20), "operations", "our default", "minimum number of joins");
 

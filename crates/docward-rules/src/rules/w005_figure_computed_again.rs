@@ -53,7 +53,7 @@ threshold!(
     Int(20),
     "operations",
     "our default",
-    "minimum number of operations that compute the figure"
+    "how often the figure must have been computed before Docward reports it"
 );
 threshold!(
     MIN_EXAMINED,

@@ -194,7 +194,7 @@ fn by_counters(counted: &Counted<'_>, cx: &mut Cx<'_>) {
         return;
     }
     let per_minute = ended.min(created) as f64 * 60.0 / seconds as f64;
-    // As many are open as are made in the time one lives.
+    // Little's law: open connections = rate of new connections × lifetime of a connection.
     let life = open as f64 * seconds as f64 / created as f64;
     let brief = per_minute >= cx.limit(&MIN_PER_MINUTE) && life < cx.count(&SHORT_LIFE) as f64;
     if !brief && per_minute < cx.count(&PER_MINUTE) as f64 {

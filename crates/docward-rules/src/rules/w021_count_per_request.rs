@@ -68,12 +68,12 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
             ),
             (true, false) => (
                 format!("the code counts documents{of} by {fields} only to check whether one exists"),
-                "a count reads every matching index entry, although the first one gives the answer",
+                "a count reads every matching index entry, although one entry would show that a document exists",
                 "use findOne with a projection of _id, or limit: 1; if the code inserts a document when none exists, also create a unique index".to_owned(),
             ),
             (false, _) => (
                 format!("each request counts documents{of} by {fields}"),
-                "a count reads every matching index entry, again for each request",
+                "a count reads every matching index entry, and does so for each request",
                 "store the number in the parent ($inc), or compute it in the background".to_owned(),
             ),
         };

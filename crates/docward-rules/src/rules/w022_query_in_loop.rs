@@ -81,7 +81,7 @@ threshold!(
     Int(10),
     "elements",
     "our default",
-    "loops over lists with at most this many elements are not reported as a warning"
+    "Docward warns only about loops over lists with more elements than this"
 );
 
 fn check(evidence: &Evidence, cx: &mut Cx<'_>) {

@@ -90,7 +90,7 @@ fn words(lost: &LostPromise) -> (Severity, String, &'static str, String) {
         false if lost.in_for_each => {
             format!("forEach does not wait for its asynchronous callback, which calls {method}{of}")
         }
-        false => format!("nothing waits for {method}{of}, or handles its error"),
+        false => format!("no code awaits {method}{of} or handles its error"),
     };
     let why = match lost.library {
         Promiser::Mongoose if lost.never_runs => {

@@ -1,4 +1,4 @@
-//! What a language means for MongoDB: one [`Dialect`] for each, in a file of its own.
+//! Translates each language into a common form. Each language has one [`Dialect`], in a separate file.
 //!
 //! A dialect brings syntax trees into the [`ir`](crate::ir) and answers what cannot be asked in the same words
 //! everywhere: what makes a client, what handles a request, how texts are filled in, how the environment is read.

@@ -388,7 +388,7 @@ impl<'u, 't> Scan<'u, 't> {
                 .filter(|name| !matches!(*name, "self" | "cls" | "ctx" | "req" | "res" | "request"))
                 .collect();
             let names = self.derived(&given, own.at, own.end);
-            // What also writes is a step for each element, which no query for all of them replaces.
+            // A function that also writes must run for each element: no single query can replace it.
             let query = Query { is_proven: query.is_proven && !self.writes(reading, id), ..query };
             let better = |had: &Query| !had.is_proven && query.is_proven;
             if uses(expr, &names, None) && found.get(&id).is_none_or(better) {
@@ -440,7 +440,7 @@ impl<'u, 't> Scan<'u, 't> {
         })
     }
 
-    /// What other files need to know of functions that send a query with what they are given.
+    /// Returns the functions that query by their arguments, for use by other files.
     pub(in super::super) fn askers(&self, stem: &str) -> Askers {
         let asking = self.asking(self.reading());
         let named =

@@ -177,7 +177,7 @@ impl<'u, 't> Scan<'u, 't> {
         found
     }
 
-    /// What a filter selects by, with its fields; `None` where a condition is selective or not known.
+    /// Returns the kind of a filter and its fields, or `None` if a condition is selective or unknown.
     fn filter_kind(&self, call: &'u Call<'t>, scope: ScopeId) -> Option<(FilterKind, Vec<String>)> {
         let nothing = Some((FilterKind::Nothing, Vec::new()));
         if matches!(call.method(), Some("all" | "find_all" | "findAll")) {

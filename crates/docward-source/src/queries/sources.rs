@@ -1,4 +1,4 @@
-//! What a list was made of: the results of a query, an array of a document, the request, or constants.
+//! Determines the source of a list: the results of a query, an array of a document, the request, or constants.
 
 use docward_model::code::{ListSource, Origin};
 
@@ -89,7 +89,7 @@ const PASSES: [&str; 28] = [
     "all",
 ];
 
-/// What an expression was made of.
+/// The source of the value of an expression.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Made {
     /// The results of a query.
@@ -322,7 +322,7 @@ impl<'u, 't> Scan<'u, 't> {
         }
     }
 
-    /// What a variable holds at a place, as far as the file says.
+    /// Returns the source of a variable at a position, as far as the file shows it.
     fn made_at(
         &self,
         reading: &Reading<'u, 't>,
@@ -422,7 +422,7 @@ impl<'u, 't> Scan<'u, 't> {
         reading.loops.iter().any(|own| own.at <= expr.at && expr.end <= own.end)
     }
 
-    /// What a parameter is given: by a query with a callback, by a promise of one, or by calls in the file.
+    /// Returns the source of a parameter: a query with a callback, its promise, or calls in the file.
     fn made_of_parameter(
         &self,
         reading: &Reading<'u, 't>,

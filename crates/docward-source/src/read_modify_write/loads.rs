@@ -173,7 +173,7 @@ impl<'u, 't> Scan<'u, 't> {
         }
     }
 
-    /// What a variable was loaded from that is used at a place; `None` when it was not loaded, or is not known to be.
+    /// Returns the query from which a variable was loaded, or `None` if it was not loaded as far as is known.
     pub(crate) fn loaded_from(&self, root: &str, at: usize, scope: ScopeId) -> Option<Loaded> {
         if root == "req.user" {
             return self.values.is_mapper_file().then_some(Loaded::of(None));
@@ -210,7 +210,7 @@ impl<'u, 't> Scan<'u, 't> {
             .find_map(|(at, value)| self.load(value, at, 0).or_else(|| self.loaded_as(value, at)))
     }
 
-    /// What a function is given as this parameter: `.then(user => …)`, `(err, user) => …` of a find.
+    /// Returns the value that a find passes to a callback parameter: `.then(user => …)`, `(err, user) => …`.
     fn loaded_for(&self, root: &str, scope: ScopeId) -> Option<Loaded> {
         let (id, function) = self.values.unit.function(scope)?;
         let (_, class) = function.parameters.iter().find(|(name, _)| *name == root)?;
@@ -431,7 +431,7 @@ impl<'u, 't> Scan<'u, 't> {
         })
     }
 
-    /// What a function of the same file returns that it loaded: `getAccount(id)`.
+    /// Returns the document that a function of the same file loads and returns: `getAccount(id)`.
     fn loaded_by(&self, name: &str, steps: u32) -> Option<Loaded> {
         let unit = self.values.unit;
         unit.statements.iter().find_map(|statement| {

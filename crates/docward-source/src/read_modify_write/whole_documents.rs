@@ -92,8 +92,8 @@ impl<'u, 't> Scan<'u, 't> {
         }
     }
 
-    /// Whether a value is read from the collection that a call writes to: the same one, or the same object. Which
-    /// collection a repository of Java has, its class says.
+    /// Whether a value is read from the collection that a call writes to: the same one, or the same object. The class declares which
+    /// collection a Java repository has.
     fn is_same_place(
         &self,
         value: &'u Expr<'t>,

@@ -1,4 +1,4 @@
-//! What a statement, its filter and the function around say about the length of an array.
+//! Determines from a statement, its filter and the enclosing function how long an array can become.
 
 use std::collections::BTreeSet;
 
@@ -16,9 +16,9 @@ use super::{
     Statement, UPDATES, mentions, mentions_call,
 };
 
-/// What makes a document.
+/// Methods that create a document.
 const MAKES: [&str; 5] = ["insertOne", "insert_one", "InsertOne", "create", "insert"];
-/// What makes an id for one.
+/// Functions that create the id of a document.
 const MAKES_ID: [&str; 18] = [
     "ObjectId",
     "ObjectID",
@@ -104,7 +104,7 @@ impl<'u, 't> Scan<'u, 't> {
         (upserts && of_period).then_some(Cap::Period)
     }
 
-    /// What a statement says of one array.
+    /// Returns the bound that a statement puts on one array.
     pub(super) fn cap(&self, field: &Field<'u, 't>, statement: &Statement<'u, 't>) -> Cap {
         let modifiers = self.values.document(field.value, field.scope).unwrap_or_default();
         if let Some(slice) = modifiers.iter().find(|modifier| modifier.is("$slice")) {
@@ -121,7 +121,7 @@ impl<'u, 't> Scan<'u, 't> {
         let (value, scope) = each.map_or((field.value, field.scope), |e| (e.value, e.scope));
         let origins = self.origins(value, scope);
         let is_fixed = !origins.is_empty() && origins.iter().all(|o| *o == Origin::Constant);
-        // What is added again and again is always the same few values, unless they are documents.
+        // A constant that is appended repeatedly gives only a few distinct values, unless it is a document.
         if (is_fixed && !self.is_document(value, scope)) || self.is_listed(value, scope) {
             return Cap::Constant;
         }

@@ -72,7 +72,7 @@ pub(crate) struct ChooseArgs {
     #[arg(long, value_name = "V", value_parser = version)]
     server_version: Option<Version>,
 
-    /// Routers are often added or removed
+    /// Set if routers are often added or removed
     #[arg(long)]
     routers_change_often: bool,
 

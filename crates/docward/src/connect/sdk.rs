@@ -135,8 +135,8 @@ pub(super) fn sdk(args: &SdkArgs) -> anyhow::Result<u8> {
     }
     if request.class == Some(ServiceClass::Core) && request.selection_ms < FAILOVER_SELECTION_MS {
         complain(
-            "note: an election can take longer than serverSelectionTimeoutMS; retry in core \
-             services, or set --selection-timeout-ms 15000 (GC-29)",
+            "note: an election can take longer than serverSelectionTimeoutMS; core services should retry, \
+             or set --selection-timeout-ms 15000 (GC-29)",
         );
     }
     let has_pools = request.methods.iter().any(|method| method.has_pool_per_router());
@@ -168,13 +168,13 @@ fn request(args: &SdkArgs, settings: &Settings) -> anyhow::Result<SdkRequest> {
     };
     let app_name = args.app_name.clone().or_else(|| service.map(|service| service.name.clone()));
     if let Some(name) = app_name.as_deref().filter(|name| !is_app_name(name)) {
-        bail!("--app-name {name:?}: letters, digits, `.`, `_` and `-` only, at most 64");
+        bail!("--app-name {name:?}: use at most 64 characters: letters, digits, `.`, `_` and `-`");
     }
     let declared = service.and_then(|service| pool(service, &methods, args.mongos, settings));
     let routers = args.mongos.or(settings.deployment.routers.map(u64::from));
     let max_pool = args.pool.or(declared).unwrap_or_else(|| sample_pool(&methods, routers));
     if let Some(min) = args.min_pool.filter(|min| *min > max_pool) {
-        bail!("--min-pool {min} is more than the pool of {max_pool}");
+        bail!("--min-pool {min} is greater than --pool {max_pool}; lower one of them");
     }
     let base = SdkRequest::new(args.lang, env!("CARGO_PKG_VERSION"));
     Ok(SdkRequest {

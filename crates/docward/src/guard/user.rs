@@ -25,7 +25,7 @@ pub(super) struct UserArgs {
     /// User name that clients log in with
     name: String,
 
-    /// Right on a database: a name or pattern, and `read` or `readWrite`. Can be given several times
+    /// Grant a right on a database, as NAME=read or NAME=readWrite (NAME may be a pattern); can be repeated
     #[arg(long = "database", value_name = "NAME=RIGHT")]
     databases: Vec<String>,
 }

@@ -172,7 +172,7 @@ Examples:
   docward schema rollback docward-undo/db_shop.t_user-1767225600000.json \"$OPERATOR_URI\"
   docward schema rollback docward-undo/db_shop.t_user-1767225600000.json \"$OPERATOR_URI\" --yes";
 
-/// What to apply where.
+/// Arguments of `schema apply`.
 #[derive(Args, Debug)]
 pub(crate) struct ApplyArgs {
     /// The deployment: a connection string with an operator's account [default: $MONGODB_URI]
@@ -195,7 +195,7 @@ pub(crate) struct ApplyArgs {
     #[arg(long)]
     pub(crate) yes: bool,
 
-    /// Set strict although documents break the schema
+    /// Set `strict` even if documents break the schema
     #[arg(long)]
     pub(crate) allow_violations: bool,
 
@@ -208,7 +208,7 @@ pub(crate) struct ApplyArgs {
     #[arg(long)]
     pub(crate) measure_cost: bool,
 
-    /// Number of rounds of that measurement
+    /// Number of measurement rounds for --measure-cost
     #[arg(long, value_name = "N", default_value = "7", value_parser = turns)]
     pub(crate) turns: usize,
 
@@ -242,7 +242,7 @@ pub(crate) enum Step {
     Strict,
 }
 
-/// What to undo where.
+/// Arguments of `schema rollback`.
 #[derive(Args, Debug)]
 pub(crate) struct RollbackArgs {
     /// A file that `schema apply` wrote
@@ -376,11 +376,11 @@ pub(crate) enum InferFormat {
     Json,
     /// A mongosh script with the reason for each constraint as a comment
     Mongosh,
-    /// JSON with the schema, its reasons, open questions, and what it refuses
+    /// JSON with the schema, the reason for each constraint, open questions, and the documents that the schema refuses
     Report,
 }
 
-/// What to hold against what.
+/// Arguments of `schema check`.
 #[derive(Args, Debug)]
 pub(crate) struct CheckArgs {
     /// File with a schema or validator
@@ -392,7 +392,7 @@ pub(crate) struct CheckArgs {
     #[arg(value_name = "SOURCE")]
     pub(crate) sources: Vec<String>,
 
-    /// Number of documents that break the schema to fetch from a running deployment and explain
+    /// Maximum number of violating documents to fetch from a running deployment and explain
     #[arg(long, alias = "max-violations", value_name = "N", default_value_t = 10_000, value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) examples: u64,
 
@@ -417,7 +417,7 @@ pub(crate) struct TestArgs {
     #[arg(value_name = "SCHEMA")]
     pub(crate) schema: PathBuf,
 
-    /// A document: JSON, a file with one, or - for standard input
+    /// The document: JSON text, a JSON file, or - for standard input
     #[arg(value_name = "DOC")]
     pub(crate) document: String,
 

@@ -137,7 +137,7 @@ impl<'m> Plans<'m> {
             doc! { SPREAD: given(child), "_id": given("_id"), held: given(parent_id) };
         let mut steps = vec![Step::code(format!("const _id = {child}._id ?? new ObjectId();"))];
         let mut does = format!(
-            "Adds one of `{}` as a separate document with the id of its `{}`.",
+            "Adds one element of `{}` as a separate document with the id of its `{}`.",
             r.name, r.parent
         );
         let mut clauses = vec!["PT-ref.1"];
@@ -182,7 +182,7 @@ impl<'m> Plans<'m> {
         let Owned { r, parent, children, parent_id, child_id, summary, others, .. } = owned;
         let gone =
             |from: &str| Statement::new(from, Method::FindOneAndDelete, [owned.filter().into()]);
-        let mut does = format!("Removes one of `{}`.", r.name);
+        let mut does = format!("Removes one element of `{}`.", r.name);
         let entity = self.layout.model.entity(&r.child);
         let mut steps = match entity.and_then(|entity| self.beside(entity, &Purpose::Archive)) {
             None => vec![Step::Let("found", gone(&children.name))],
@@ -237,11 +237,13 @@ impl<'m> Plans<'m> {
         let find = Statement::find(&children.name, doc! { held: given(parent_id) });
         let (find, which) = match self.order_of(owned) {
             Some(order) if order == owned.newest_first => (find.then("sort", order), "The newest"),
-            Some(order) => (find.then("sort", order), "The first, as a declared read sorts them,"),
-            None => (find, "Some, in no order,"),
+            Some(order) => {
+                (find.then("sort", order), "the first, in the order of a declared read, of")
+            }
+            None => (find, "some, in no particular order, of"),
         };
         let does = format!(
-            "{which} of `{}`: the second query, needed only for more than the parent shows.",
+            "Returns {which} `{}`: a second query, needed only if the elements stored in the parent are not enough.",
             r.name
         );
         let steps = [Step::Return(find.then("limit", given("limit")))];

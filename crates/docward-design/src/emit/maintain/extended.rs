@@ -64,7 +64,7 @@ pub(super) struct Other<'m> {
     held: String,
     /// The field with the copy, and the copied fields.
     copy: Option<(String, Vec<&'m str>)>,
-    /// What it stores about the documents that refer to it.
+    /// The summary that the entity stores about the documents that refer to it.
     summary: Summary<'m>,
     /// Whether the reference may be missing.
     optional: bool,

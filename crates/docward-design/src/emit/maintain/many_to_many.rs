@@ -52,7 +52,7 @@ impl<'m> Link<'m> {
         let [parent, child] = self.ids();
         (self.relationship.parent == self.relationship.child).then(|| {
             let same = format!("String({parent}) === String({child})");
-            Step::fail_if(same, "nothing is linked to itself")
+            Step::fail_if(same, "a document cannot be linked to itself")
         })
     }
 
@@ -122,7 +122,7 @@ impl<'m> Plans<'m> {
         let [find, missing] = link.found_child();
         let write = update(link.parent, &link.parent_id, doc! { "$set": set });
         let does = format!(
-            "Links one of `{}` to its `{}`{}.",
+            "Links one `{}` to its `{}`{}.",
             r.parent,
             r.child,
             if has_copies { ", with copies of the fields that are always shown" } else { "" }
@@ -224,7 +224,7 @@ impl<'m> Plans<'m> {
         // A function for the opposite direction is generated only if an index supports it.
         if serves(holder, &id_path) {
             let back = self.name(if in_child { "list" } else { "list holders of" }, r, in_child);
-            let does = "Finds everything that is linked to it, with the index on the list.";
+            let does = "Finds the documents linked to the given one, using the index on the list.";
             let find = Statement::find(holders, doc! { &id_path: given(other_id) });
             jobs.push(Job::new(&back, &[other_id], does, [Step::Return(find)]).by(&["PT-ref.1"]));
             let (id, found) = if in_child { ("root._id", number) } else { ("others[0]._id", 1) };
@@ -348,7 +348,7 @@ impl<'m> Plans<'m> {
         };
         let number = Statement::new(&pairs.name, Method::CountDocuments, [of_child.clone().into()]);
         let back = "Finds the parents of the other side, with the second index.";
-        let counts = "Counts the parents of one, with the second index alone.";
+        let counts = "Counts the parents of one child; the second index alone answers it.";
         jobs.extend([
             reading(&forward, parent_id, &does, find),
             reading(&backward, child_id, back, along(&of_child, first, link.parent)),
@@ -398,8 +398,10 @@ impl<'m> Plans<'m> {
         let dropped = Statement::new(&pairs.name, Method::DeleteMany, [of_parent.into()]);
         let found =
             Statement::new(&pairs.name, Method::Find, [of_child.into(), doc! { first: 1 }.into()]);
-        let does =
-            format!("Removes all pairs of one `{}`; call it when that one is deleted.", r.parent);
+        let does = format!(
+            "Removes all pairs of a `{0}`; call it when you delete that `{0}` document.",
+            r.parent
+        );
         let does_back = format!(
             "Removes all pairs of one `{}`, one by one, so that summaries in parents stay right; \
              call it before that one is deleted.",

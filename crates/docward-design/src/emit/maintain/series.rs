@@ -73,7 +73,7 @@ impl<'m> Packed<'_, 'm> {
         ];
         let read = Statement::new(&self.home.name, Method::Aggregate, [stages.into()]);
         let does = format!(
-            "Readings of `{}` of one series, from a time up to, not including, another.",
+            "Returns the readings of `{}` of one series from `from` up to, but not including, `to`.",
             self.entity.name
         );
         Job::new(name, &["series", "from", "to"], does, [Step::Return(read)])
@@ -170,7 +170,7 @@ impl<'m> Plans<'m> {
             Some(start) => {
                 let long = if bucket.window == Window::Day { "a day" } else { "an hour" };
                 steps.push(Step::note(format!(
-                    "A bucket has times from its start up to, but not including, {long} later."
+                    "A bucket covers {long}: from its start up to, but not including, the next start."
                 )));
                 steps.push(Step::code(format!("const start = {start};")));
                 filter.insert(period, given("start"));

@@ -159,7 +159,7 @@ impl<'m> Plans<'m> {
         let (mut change, mut said) = (name.clone(), format!("`{name}`"));
         if read.is_some() {
             change = format!("{name}(gone)");
-            said = format!("the update that the function `{name}` returns for (gone)");
+            said = format!("the update that `{name}(gone)` returns");
         }
         let own = job.parameters.join(", ");
         let inner = [

@@ -46,7 +46,7 @@ impl<'m> Plans<'m> {
         steps.extend(others.iter().filter_map(|other| other.arrival(&node, "_id")));
         steps.push(Step::code("return _id;"));
         let mut does = format!(
-            "Adds one of `{}` below another one, or at the top if that is null.",
+            "Adds a `{}` below the given parent, or at the top level if the parent is null.",
             entity.name
         );
         does.extend(others.iter().map(Other::words));
@@ -54,7 +54,7 @@ impl<'m> Plans<'m> {
             Job::new(name, &[id], does, [Step::Return(Statement::find(nodes, filter))])
                 .by(&["PT-ref.1"])
         };
-        let all = "Finds everything below one, at any depth, with one query.";
+        let all = "Finds all descendants of a node with one query.";
         let jobs = vec![
             Job::new(&add, &[above, &node], does, steps).by(&["PT-ref.1"]),
             reading(&below, all, doc! { "ancestors": given(id) }),
@@ -155,12 +155,12 @@ fn moving(name: &str, nodes: &str, entity: &str, held: &str) -> Job {
         ),
         Step::fail_if(
             "above.some((one) => String(one) === String(nodeId))",
-            "it would be below itself",
+            "a node cannot be moved below itself",
         ),
         Step::Run(Statement::update(nodes, by_id("nodeId"), put)),
         Step::Run(Statement::new(nodes, Method::UpdateMany, below)),
     ];
-    let does = "Moves one with everything below it, or to the top if the other is null. It makes \
+    let does = "Moves a node and everything below it to another parent, or to the top level if the parent is null. It makes \
                 two writes: run it in a transaction if other clients move nodes at the same time.";
     Job::new(name, &["nodeId", "aboveId"], does, steps).by(&["PT-ref.1"])
 }

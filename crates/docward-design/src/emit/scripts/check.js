@@ -46,7 +46,7 @@ function plain(value) {
 function stages(plan) {
   return JSON.stringify(plan.queryPlanner.winningPlan);
 }
-/** Waits for all, so that no write is still running when the first failure ends the check. */
+/** Waits for all writes, so that none is still running when the first failure ends the check. */
 async function together(work) {
   const ended = await Promise.allSettled(work);
   const bad = ended.find((one) => one.status === "rejected");
@@ -62,10 +62,10 @@ async function check() {
   section = "01-collections.js and 02-indexes.js";
   for (const file of ["01-collections.js", "02-indexes.js"]) {
     load(__dirname + "/" + file);
-    // Twice, because the scripts must be repeatable.
+    // Run the scripts twice: they must be repeatable.
     load(__dirname + "/" + file);
   }
-  // The documents have dates of the model, so expiry is turned off during the check.
+  // The documents have dates from the model, which may lie in the past, so expiry is off during the check.
   for (const { name } of at.getCollectionInfos({ type: "collection" })) {
     for (const index of at.getCollection(name).getIndexes()) {
       if (index.expireAfterSeconds === undefined) continue;

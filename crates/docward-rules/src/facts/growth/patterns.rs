@@ -621,7 +621,7 @@ pub fn is_gridfs(collection: &Collection) -> bool {
 /// The nouns of the collections of each database, to search by the end of a noun.
 #[derive(Debug)]
 pub struct Entities {
-    /// Database, and the noun spelt backwards; how many collections are called so.
+    /// The number of collections for each pair of a database and a noun spelt backwards.
     backwards: BTreeMap<(String, String), usize>,
 }
 

@@ -35,7 +35,7 @@ pub fn key_of<'a>(
 /// The status of a declared key: settings may describe the current or the planned state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Standing {
-    /// The cluster has the collection sharded by a key of its own.
+    /// The collection is sharded, by the key that the cluster reports.
     InUse,
     /// The collection is not sharded.
     Planned,

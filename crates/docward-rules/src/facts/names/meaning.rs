@@ -117,7 +117,7 @@ pub fn is_money(name: &str) -> bool {
     {
         all.truncate(per);
     }
-    // `debtsOwedBy`, `cashOnHand`: what it is comes before, whose or where it is after.
+    // `debtsOwedBy`, `cashOnHand`: the noun comes before these words, the owner or the place after them.
     let whose = ["owed", "on", "by", "from", "to"];
     if let Some(at) = all.iter().position(|w| whose.contains(&w.as_str()))
         && at > 0

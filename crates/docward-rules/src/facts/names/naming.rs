@@ -199,7 +199,7 @@ fn names_in<'p>(profile: &'p Profile, object: &'p Field) -> BTreeSet<&'p str> {
 }
 
 /// Whether an object maps words to values of one kind: many keys, none in all objects, and values that look alike.
-/// Objects must have the same fields. Other values prove nothing, so their keys must be written as no field is:
+/// If the values are objects, they must have the same fields. Otherwise the keys must be written in a way that field names are not:
 /// with spaces, signs or capitals in front.
 pub fn is_map(profile: &Profile, field: &Field) -> bool {
     let keys: Vec<&Field> =
@@ -509,7 +509,7 @@ pub fn rename(field: &Field, name: &str) -> Option<Rename> {
     can_be_written.then(|| Rename { from: field.path.clone(), to })
 }
 
-/// Adds the renaming of fields to a finding. `moved` are the fields that are to get other names, `reachable` what one
+/// Adds the renaming of fields to a finding. `moved` are the fields to rename; `reachable` are those that one
 /// step can do of that.
 pub fn renaming<'a>(
     mut draft: Draft,

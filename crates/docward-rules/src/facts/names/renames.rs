@@ -72,7 +72,7 @@ impl Candidates {
         Self(all)
     }
 
-    /// As [`obstacle`], with everybody who would get the same name.
+    /// Like [`obstacle`], but also considers other collections that would get the same name.
     pub fn obstacle(&self, evidence: &Evidence, from: &Namespace, to: &str) -> Option<String> {
         let target = words_of(&from.database, to);
         let rivals: Vec<&str> = self

@@ -16,7 +16,7 @@ use crate::facts::relations::Tie;
 /// %).
 const ENOUGH: u64 = 60;
 
-/// Share of operations below a millisecond from which a record holds fast operations, too. With a
+/// If at least this share of the operations took less than a millisecond, the record includes fast operations. With a
 /// `slowms` there are none: such a record shows the slow queries, which are others than the frequent
 /// ones. Of a complete record they are most; a tenth leaves room for unindexed collections, and not for
 /// a log that was complete for a minute of its week.

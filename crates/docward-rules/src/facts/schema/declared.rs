@@ -26,11 +26,11 @@ pub struct Declared {
     pub decided: Design,
     /// Relationships that are embedded or open, and that the data refers by, with the child's collection.
     pub refers: BTreeMap<String, String>,
-    /// Those of [`Self::refers`] whose children some parents hold already: documents are on their way.
+    /// The relationships of [`Self::refers`] whose migration is in progress: some parents already hold their children.
     moving: BTreeSet<String>,
     /// Relationships that are references, and whose children parents hold, with the parent's collection.
     pub embeds: BTreeMap<String, String>,
-    /// Where children have a collection already, and parents hold some: what was decided, but these are embedded.
+    /// The decided design, except that children still in their parents are embedded: they have a collection already.
     leaving: Option<Design>,
     /// How names are made.
     naming: Naming,
@@ -46,7 +46,7 @@ pub fn of(cx: &Cx<'_>) -> Option<Rc<Declared>> {
     (*shared).clone()
 }
 
-/// The profile whose names the data has: a model does not say whether collections have house prefixes.
+/// Returns the profile whose naming the data follows, because a model does not say whether collections have house prefixes.
 fn profile_of_names(model: &DesignModel, evidence: &Evidence, chosen: ProfileName) -> ProfileName {
     let is_there = |profile: ProfileName| {
         let designed = design(model, profile, &Bounds::default());

@@ -282,7 +282,7 @@ pub struct Breach {
 }
 
 impl Breach {
-    /// Whether it is that a required field is not there.
+    /// Whether the violation is a missing required field.
     pub fn is_absence(&self) -> bool {
         self.what == ABSENT
     }

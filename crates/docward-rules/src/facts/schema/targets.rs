@@ -46,7 +46,7 @@ impl Target {
             .collect();
         (!kinds.is_empty() && !others.is_empty()).then(|| {
             format!(
-                "Target type: {} ({}). {} is admitted until stored values are converted",
+                "Target type: {} ({}). The validator also accepts {} until stored values are converted",
                 kinds.join(" or "),
                 self.rules.join(", "),
                 others.join(" or ")
@@ -120,7 +120,7 @@ mod tests {
         assert_eq!(widened[2..], [BsonType::Decimal, BsonType::Null]);
         let told = price.description(&widened).unwrap();
         assert!(
-            told.starts_with("Target type: decimal (T002, T005). double or string is admitted"),
+            told.starts_with("Target type: decimal (T002, T005). The validator also accepts double or string"),
             "{told}"
         );
         assert!(targets.at("unit_price").unwrap().removes);

@@ -54,7 +54,7 @@ pub fn by_type(field: &Field) -> Option<&'static str> {
             "its ids begin with their creation time"
         });
     }
-    // Inside a copy of something else, the time is that thing's; copies repeat.
+    // A time inside a copy belongs to the source document, and copies repeat it.
     let of_document = field.parent.is_none() || is_own(field);
     (is_dated(field) && meaning::is_creation_time(field.path.leaf()) && of_document)
         .then_some("new documents have the latest time")

@@ -15,7 +15,7 @@ pub(super) struct Judge {
 }
 
 impl Judge {
-    /// `None` when a schema holds something that a tree of values does not keep.
+    /// Returns `None` if a schema contains a value that a `Value` tree cannot represent.
     pub(super) fn new(parts: &[&Value]) -> Option<Self> {
         if parts.iter().any(|part| is_lossy(part, false)) {
             return None;

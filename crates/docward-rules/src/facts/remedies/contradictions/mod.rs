@@ -1,6 +1,6 @@
 //! Schemas that contradict themselves (DM-11.6): places where no value can pass, branches that can never
-//! hold, keywords that never apply. Nothing but the schema is looked at. What is not certain is taken to
-//! be possible: an answer of this file is a proof, silence is not.
+//! hold, keywords that never apply. This module reads only the schema. It treats uncertain cases as
+//! possible: each reported contradiction is proven, but some contradictions are not found.
 
 mod dead;
 mod judge;
