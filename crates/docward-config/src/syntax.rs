@@ -45,6 +45,17 @@ pub(crate) fn read(text: &str, out: &mut Diagnostics<'_>) -> Table {
     Table::new()
 }
 
+/// Returns the word at a position if it is the whole value of a key.
+fn bare_word(work: &str, at: usize) -> Option<&str> {
+    let line = work.get(..at)?.rsplit('\n').next()?;
+    let rest = work.get(at..)?;
+    let end = rest.find(|c: char| !c.is_alphanumeric() && c != '_' && c != '-');
+    let word = &rest[..end.unwrap_or(rest.len())];
+    let after = rest[word.len()..].lines().next().unwrap_or_default().trim_start();
+    let is_value = line.trim_end().ends_with('=') && (after.is_empty() || after.starts_with('#'));
+    (is_value && word.starts_with(char::is_alphabetic)).then_some(word)
+}
+
 fn report(work: &str, error: &TomlError, latest: usize, out: &mut Diagnostics<'_>) {
     let span = error.span().unwrap_or(0..0);
     let what = suggest::excerpt(work.get(span.clone()).unwrap_or_default().trim());
@@ -52,8 +63,13 @@ fn report(work: &str, error: &TomlError, latest: usize, out: &mut Diagnostics<'_
         "duplicate key" => (format!("`{what}` is set twice"), None),
         message => {
             let unquoted = message.contains("must be quoted") && !what.is_empty();
-            let hint = unquoted.then(|| format!("write `\"{what}\"`"));
-            (format!("not TOML: {message}"), hint)
+            let word = if unquoted { Some(what.as_str()) } else { bare_word(work, span.start) };
+            let hint = word.map(|word| format!("write `\"{word}\"`"));
+            match word {
+                // The parser takes `neutral` for the beginning of `nan`.
+                Some(_) if !unquoted => ("not TOML: text needs quotes".to_owned(), hint),
+                _ => (format!("not TOML: {message}"), hint),
+            }
         }
     };
     out.error(span.start.min(latest), message, hint);

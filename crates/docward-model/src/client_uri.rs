@@ -107,6 +107,8 @@ pub enum NoteKind {
     Contradiction,
     /// An option without effect.
     NoEffect,
+    /// The option needs a read preference that reads from secondaries, and the string sets none.
+    NeedsSecondaries,
 }
 
 /// A mistake in a connection string.

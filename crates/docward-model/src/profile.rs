@@ -208,6 +208,9 @@ pub struct TextProfile {
     /// Strings that stand for a missing value: `N/A`, `null`, `\N`.
     #[serde(default)]
     pub placeholders: u64,
+    /// Those of [`Self::placeholders`] that may also be words, codes or names: `NA`, `None`.
+    #[serde(default)]
+    pub placeholder_words: u64,
     /// The forms of some of the different strings.
     #[serde(default)]
     pub forms: TextForms,

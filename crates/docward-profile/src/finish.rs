@@ -542,6 +542,7 @@ impl Finisher {
             case_collisions: stats.cases.as_ref().map(|c| c.finish()),
             compression: (raw > 0).then_some((raw, packed)),
             placeholders: stats.placeholders,
+            placeholder_words: stats.placeholder_words,
             forms: stats.forms.as_ref().map(|forms| forms.finish()).unwrap_or_default(),
         })
     }

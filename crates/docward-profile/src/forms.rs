@@ -40,6 +40,14 @@ const PLACEHOLDERS: [&[u8]; 14] = [
 ];
 const LONGEST_PLACEHOLDER: usize = 9;
 
+/// Those of them that are also words, codes and names: Namibia, Naples, a place called None.
+const PLACEHOLDER_WORDS: [&[u8]; 5] = [b"NA", b"None", b"none", b"nil", b"nan"];
+
+/// Whether a text that stands for a missing value may also be a word.
+pub(crate) fn is_placeholder_word(s: &[u8]) -> bool {
+    PLACEHOLDER_WORDS.contains(&s)
+}
+
 /// Whether a text stands for a missing value.
 #[inline]
 pub(crate) fn is_placeholder(s: &[u8]) -> bool {

@@ -738,7 +738,11 @@ fn text(
     let class = text::classify_at(bytes, from, n, scan.at_sign);
     place.stats.count_text(class, n);
     match class {
-        TextClass::Other => place.stats.placeholders += u64::from(forms::is_placeholder(s)),
+        TextClass::Other if forms::is_placeholder(s) => {
+            place.stats.placeholders += 1;
+            place.stats.placeholder_words += u64::from(forms::is_placeholder_word(s));
+        }
+        TextClass::Other => {}
         TextClass::Empty => {}
         TextClass::EncodedFile => {
             let (kind, from) = text::encoded_file(s).unwrap_or((BlobKind::Unknown, 0));

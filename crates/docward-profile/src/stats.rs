@@ -45,6 +45,7 @@ pub(crate) struct Stats {
     pub(crate) cases: Option<Box<Cases>>,
     /// Strings that stand for a missing value.
     pub(crate) placeholders: u64,
+    pub(crate) placeholder_words: u64,
     /// Forms of different strings.
     pub(crate) forms: Option<Box<Forms>>,
     /// Arrays.
@@ -195,6 +196,7 @@ impl Stats {
             bytes: 0,
             cases: None,
             placeholders: 0,
+            placeholder_words: 0,
             forms: None,
             arrays: None,
             blobs: None,
@@ -356,6 +358,7 @@ impl Stats {
         let most = self.most_cases();
         merge_box(&mut self.cases, other.cases, |a, b| a.merge(*b, most));
         self.placeholders += other.placeholders;
+        self.placeholder_words += other.placeholder_words;
         merge_box(&mut self.forms, other.forms, |a, b| a.merge(*b));
         if let Some(forms) = &mut self.forms {
             forms.shrink(self.sketch.k() as usize);

@@ -66,7 +66,7 @@ pub fn fix_script(report: &Report, validators: &[Step]) -> String {
         );
         comment(&format!("{}: {}", finding.place(), finding.what), &mut out);
         comment(&finding.todo, &mut out);
-        let title = shell::quote(&format!("{} {}", finding.rule, finding.place()));
+        let title = shell::quote(&title(finding));
         match risk(finding).unwrap_or(fix.safety) {
             Safety::Manual => {
                 if only_shows(finding) {
@@ -113,12 +113,20 @@ fn validator(namespace: &Namespace, step: &Step, fixes: &[&Finding], out: &mut S
     if is_manual {
         let _ = writeln!(out, "// Run this after all fixes of the collection:\n// {}", line(&text));
     } else {
-        let title = shell::quote(&title);
+        let titled =
+            fixes.iter().filter(changes).map(|finding| shell::quote(&self::title(finding)));
         let _ = writeln!(
             out,
-            "step(\"guarded\", {title}, () => {{\n  if (done.failed > 0) throw new Error(\"an earlier fix failed\");\n  {text};\n}});"
+            "step(\"guarded\", {}, () => {{\n  after([{}]);\n  {text};\n}});",
+            shell::quote(&title),
+            titled.collect::<Vec<_>>().join(", ")
         );
     }
+}
+
+/// Names a step in the output of the script.
+fn title(finding: &Finding) -> String {
+    format!("{} {}", finding.rule, finding.place())
 }
 
 /// The risk of a statement in a script that runs many of them.
@@ -148,7 +156,15 @@ const apply = process.env.DOCWARD_APPLY ?? "nothing";
 if (!["nothing", "safe", "guarded"].includes(apply)) {
   throw new Error(`DOCWARD_APPLY is ${apply}; write safe or guarded`);
 }
-const done = { run: 0, left: 0, failed: 0 };
+const done = { run: 0, left: 0 };
+const failed = new Set();
+const NAMESPACE_EXISTS = 48;
+
+// Stops a step if one of these steps has failed.
+function after(titles) {
+  const missing = titles.filter((title) => failed.has(title));
+  if (missing.length > 0) throw new Error(`needs ${missing.join(", ")}, which failed`);
+}
 
 function step(risk, title, run) {
   if (apply !== "guarded" && apply !== risk) {
@@ -161,15 +177,19 @@ function step(risk, title, run) {
     print(`done       ${risk.padEnd(7)}  ${title}`);
     done.run += 1;
   } catch (error) {
+    if (error.code === NAMESPACE_EXISTS) {
+      print(`exists     ${risk.padEnd(7)}  ${title}`);
+      return;
+    }
     print(`FAILED     ${risk.padEnd(7)}  ${title}: ${error.message}`);
-    done.failed += 1;
+    failed.add(title);
   }
 }
 "#;
 
 const TAIL: &str = r#"
-print(`${done.run} run, ${done.left} not run, ${done.failed} failed`);
-if (done.failed > 0) {
+print(`${done.run} run, ${done.left} not run, ${failed.size} failed`);
+if (failed.size > 0) {
   process.exit(1);
 }
 "#;

@@ -251,7 +251,7 @@ impl Page<'_> {
             .collect();
         let more = match rest {
             0 => String::new(),
-            n => format!(" and {n} more rules"),
+            n => format!(" and {n} more {}", text::form(n as u64, "rule", "rules")),
         };
         let is_telling = counts.len() > 1 && counts.iter().any(|(_, count)| *count > 1);
         is_telling.then(|| format!("by rule: {}{more}", named.join(", ")))

@@ -16,7 +16,7 @@ use crate::{
 const LINES: usize = 40;
 
 /// The maximum number of problems and notes that are listed individually.
-const LISTED: usize = 4;
+const LISTED: usize = 2;
 
 /// The maximum number of lines for checks that did not run: each option is named once.
 const NOT_CHECKED: usize = 4;
@@ -443,7 +443,8 @@ fn not_checked(report: &Report) -> String {
     let rules: std::collections::BTreeSet<&str> =
         missing.iter().flat_map(|input| input.rules.iter().copied()).collect();
     let inputs: Vec<String> = missing.iter().map(ranking::MissingInput::text).collect();
-    format!("Not checked: {} more rules need {}", rules.len(), inputs.join(", "))
+    let need = text::form(rules.len() as u64, "rule needs", "rules need");
+    format!("Not checked: {} more {need} {}", rules.len(), inputs.join(", "))
 }
 
 #[cfg(test)]

@@ -177,13 +177,12 @@ pub(crate) fn task(report: &Report) -> &'static str {
     }
 }
 
-/// The date on which a growing quantity reaches its next limit: `1 MB on 2029-02-20`, or `1 MB was
-/// forecast for …` if that day has passed.
+/// The date on which a growing quantity reaches its next limit: `1 MB on 2029-02-20`, or `1 MB due
+/// since …` if that day has passed.
 pub(crate) fn limit_day(report: &Report, finding: &Finding) -> Option<String> {
     let Deadline { day, limit } = finding.deadline.as_ref()?;
     let today = report.run.as_ref().and_then(|run| run.started.get(..day.len()));
-    let word =
-        if today.is_some_and(|today| day.as_str() < today) { "was forecast for" } else { "on" };
+    let word = if today.is_some_and(|today| day.as_str() < today) { "due since" } else { "on" };
     Some(format!("{limit} {word} {day}"))
 }
 

@@ -251,7 +251,7 @@ fn validators_in_their_new_form_end_the_script() {
     report.findings[0].rule = "D007".into();
     let text = end(&report);
     assert!(text.contains("step(\"guarded\", \"validator of db_shop.t_user\""), "{text}");
-    assert!(text.contains("if (done.failed > 0) throw"), "{text}");
+    assert!(text.contains("after(["), "{text}");
 }
 
 #[test]

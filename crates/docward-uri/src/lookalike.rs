@@ -106,19 +106,23 @@ fn is_near(scheme: &str) -> bool {
         .any(|known| strsim::damerau_levenshtein(&lower, known) <= known.len() / 5)
 }
 
-/// Returns whether a text is `host:port`, or several of them separated by commas.
+/// Returns whether a text is `host:port` or `host:port/database`, with several hosts separated by
+/// commas.
 fn are_hosts_with_ports(text: &str) -> bool {
-    text.split(',').all(|host| {
-        let Some((name, port)) = host.rsplit_once(':') else { return false };
-        let name = name.strip_prefix('[').and_then(|n| n.strip_suffix(']')).unwrap_or(name);
-        let is_ipv6 = name.parse::<std::net::Ipv6Addr>().is_ok();
-        let is_name = !name.is_empty()
-            && name.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_'));
-        (is_ipv6 || is_name)
-            && !port.is_empty()
-            && port.bytes().all(|byte| byte.is_ascii_digit())
-            && port.parse::<u16>().is_ok_and(|port| port > 0)
-    })
+    let (hosts, database) = text.split_once('/').unwrap_or((text, ""));
+    let is_database = !database.contains(['/', '\\', ':', ' ']);
+    is_database
+        && hosts.split(',').all(|host| {
+            let Some((name, port)) = host.rsplit_once(':') else { return false };
+            let name = name.strip_prefix('[').and_then(|n| n.strip_suffix(']')).unwrap_or(name);
+            let is_ipv6 = name.parse::<std::net::Ipv6Addr>().is_ok();
+            let is_name = !name.is_empty()
+                && name.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_'));
+            (is_ipv6 || is_name)
+                && !port.is_empty()
+                && port.bytes().all(|byte| byte.is_ascii_digit())
+                && port.parse::<u16>().is_ok_and(|port| port > 0)
+        })
 }
 
 #[cfg(test)]
@@ -147,6 +151,7 @@ mod tests {
             ("localhost:27017", "write mongodb://localhost:27017"),
             ("db1:27017,db2:27018", "write mongodb://db1:27017,db2:27018"),
             ("mongodb:27017", "write mongodb://mongodb:27017"),
+            ("db1.acme.io:27017/shop", "write mongodb://db1.acme.io:27017/shop"),
             ("[::1]:27017", "write mongodb://[::1]:27017"),
         ] {
             let told = lookalike(text).map(|fault| fault.to_string()).unwrap_or_default();

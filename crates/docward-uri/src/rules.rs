@@ -208,7 +208,7 @@ fn reads(look: &Look<'_>, notes: &mut Vec<Note>) {
     let kind = if look.option("readPreference").is_some() {
         NoteKind::Refused
     } else {
-        NoteKind::NoEffect
+        NoteKind::NeedsSecondaries
     };
     if let Some((seconds, option)) = look.number("maxStalenessSeconds") {
         if (0..90).contains(&seconds) {

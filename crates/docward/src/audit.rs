@@ -67,7 +67,9 @@ pub(crate) fn audit(mut args: AuditArgs, shown: Shown) -> anyhow::Result<u8> {
     };
     let settings = args.reading.config.as_deref();
     let mut run = Run::start(look, &args.judging, settings, &args.sources, Some(&args.baseline))?;
-    output::spare(args.emit_fixes.as_deref(), &args.sources)?;
+    let formats = args.shown.formats.format.iter().filter_map(|one| one.file.as_deref());
+    let others = [&args.reading.output, &args.emit_fixes, &args.save_evidence];
+    output::spare(formats.chain(others.into_iter().filter_map(Option::as_deref)), &args.sources)?;
     for uri in &args.uri {
         secrets::expect_connection_string(uri, "--client-uri")?;
     }

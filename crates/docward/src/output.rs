@@ -82,7 +82,7 @@ pub(crate) fn check(shown: &ShownArgs, output: Option<&Path>) -> anyhow::Result<
     Ok(())
 }
 
-/// Refuses output files that would replace a source or the settings.
+/// Refuses output files that would replace a source, the settings or each other.
 pub(crate) fn spare<'f>(
     files: impl IntoIterator<Item = &'f Path>,
     sources: &[String],
@@ -91,8 +91,14 @@ pub(crate) fn spare<'f>(
         file.is_file()
             && matches!((file.canonicalize(), other.canonicalize()), (Ok(a), Ok(b)) if a == b)
     };
+    let mut written = Vec::new();
     for file in files {
         let shown = file.display();
+        let path = std::path::absolute(file).unwrap_or_else(|_| file.to_owned());
+        if written.contains(&path) {
+            bail!("two outputs would be written to {shown}; name another file for one of them");
+        }
+        written.push(path);
         if sources.iter().any(|source| is(file, Path::new(source))) {
             bail!("{shown} is a source, and the output would replace it; write to another file");
         }

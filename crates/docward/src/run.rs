@@ -80,6 +80,12 @@ impl<'a> Run<'a> {
         complete: impl Fn(Format, String, bool) -> String,
     ) -> anyhow::Result<u8> {
         output::write_with(report, &self.look, view, self.fail_on(), complete)?;
+        if self.look.output.is_some() {
+            // The reason of the exit code is otherwise only in the file.
+            for problem in &report.problems {
+                tell(&format!("error: {}: {}", problem.source, problem.message));
+            }
+        }
         Ok(exit_code(report, self.fail_on()))
     }
 }

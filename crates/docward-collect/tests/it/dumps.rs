@@ -238,12 +238,19 @@ fn a_collection_that_is_there_twice_is_read_once() {
     told.sort();
     assert_eq!(told.len(), 3, "{told:?}");
     assert!(
-        told[0].starts_with("t.bson.gz: Docward did not read this file, because t.bson in the same directory"),
+        told[0].starts_with(
+            "t.bson.gz: Docward did not read this file, because t.bson in the same directory"
+        ),
         "{told:?}"
     );
-    assert!(told[1].starts_with("t.json: Docward did not read this file, because t.bson"), "{told:?}");
     assert!(
-        told[2].starts_with("t.metadata.json.gz: Docward did not read this file, because t.metadata.json"),
+        told[1].starts_with("t.json: Docward did not read this file, because t.bson"),
+        "{told:?}"
+    );
+    assert!(
+        told[2].starts_with(
+            "t.metadata.json.gz: Docward did not read this file, because t.metadata.json"
+        ),
         "{told:?}"
     );
 }

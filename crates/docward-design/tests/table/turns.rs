@@ -280,13 +280,16 @@ fn er_t_4_gc_06_what_changes_together_is_embedded_up_to_999() {
     };
     let (choice, turns) = with(1000);
     assert_eq!(choice, Some(Choice::Reference));
-    assert!(turns.contains(&("no parent has more than 999 children".to_owned(), Some(999.0))), "{turns:?}");
+    assert!(
+        turns.contains(&("no parent has more than 999 children".to_owned(), Some(999.0))),
+        "{turns:?}"
+    );
     // With few or many children, the document is changed atomically, although most reads want
     // children alone.
     for p99 in [999, 50, 49, 3] {
         let (choice, turns) = with(p99);
         assert_eq!(choice, Some(Choice::Embed), "{p99}");
-        let more = "a parent has 1,000 or more at p99".to_owned();
+        let more = "a parent has 1,000 or more children at p99".to_owned();
         assert!(turns.contains(&(more, Some(1000.0))), "{turns:?}");
     }
 }

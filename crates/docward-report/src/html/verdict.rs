@@ -77,11 +77,17 @@ fn tile(report: &Report, rules: &[&RuleMeta], area: Area) -> Tile {
         [errors, _, _] if errors > 0 => State::Fail,
         [_, warnings, _] if warnings > 0 => State::Warn,
         _ if checked == 0 && here().next().is_none() => State::NotChecked,
+        _ if !has_content(report) => State::NotChecked,
         _ if checked < waiting => State::NotFullyChecked,
         _ if is_partial => State::NothingYet,
         _ => State::Pass,
     };
     Tile { area, state, counts, checked, skipped: waiting }
+}
+
+/// Whether anything was read: documents, files of code, connection strings.
+fn has_content(report: &Report) -> bool {
+    report.sources.is_empty() || report.sources.iter().any(|source| source.documents > 0)
 }
 
 /// The first block of the page.
@@ -94,6 +100,7 @@ pub(super) fn block(report: &Report, rules: &[&RuleMeta]) -> Markup {
     let has_looked = tiles.iter().any(|tile| tile.state != State::NotChecked);
     let (class, headline) = match (errors, warnings) {
         (0, 0) if !has_looked => ("none", "Nothing was checked".to_owned()),
+        (0, 0) if !has_content(report) => ("none", "No documents were read".to_owned()),
         (0, 0) if !report.is_whole() => ("none", "No errors or warnings so far".to_owned()),
         (0, 0) => ("good", "No errors or warnings".to_owned()),
         (0, n) => ("poor", format!("No errors, {}", text::plural(n, "warning"))),

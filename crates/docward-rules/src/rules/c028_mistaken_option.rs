@@ -71,6 +71,10 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
                     "the effective value depends on the driver and its version",
                 ),
                 NoteKind::Deprecated => (Level::Information, OLD),
+                NoteKind::NeedsSecondaries => (
+                    Level::Recommended,
+                    "PyMongo rejects the string unless the program sets such a read preference; other drivers ignore the option",
+                ),
                 NoteKind::NoEffect => (
                     Level::Information,
                     "people who read the string expect an effect that the option does not have",
@@ -123,6 +127,7 @@ mod tests {
         assert_eq!(one("maxPoolSize=many").0, Warn);
         assert_eq!(one("retryWrites=yes").0, Warn);
         assert_eq!(one("replicaSet=a&replicaSet=a").0, Warn);
+        assert_eq!(one("maxStalenessSeconds=120").0, Warn);
         assert_eq!(one("wTimeoutMS=5000").0, Info);
         assert_eq!(one("zlibCompressionLevel=5").0, Info);
         assert_eq!(one("useNewUrlParser=true").0, Warn);

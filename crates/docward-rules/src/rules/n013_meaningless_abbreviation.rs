@@ -270,6 +270,7 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
         let field = &profile.fields[short.at];
         if proposals.iter().all(|(known, _)| *known != field.name) {
             let long = proposal(field, profile, || cx.shared("initials", by_initials), style);
+            let long = long.filter(|long| *long != field.name);
             proposals.push((field.name.clone(), long));
         }
     }

@@ -360,7 +360,10 @@ mod tests {
         assert_eq!(said("R030", &half, beside).len(), 1);
         // A field with the same name and no fields of the child is an undeclared field.
         let other = inside("$array(3, {\"colour\": \"B\"})");
-        assert_eq!(said("R034", &other, ""), ["1 collection of the model missing in the data: `lines`"]);
+        assert_eq!(
+            said("R034", &other, ""),
+            ["1 collection of the model missing in the data: `lines`"]
+        );
         assert_eq!(said("R030", &other, "").len(), 1);
     }
 

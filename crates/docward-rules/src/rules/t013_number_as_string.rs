@@ -177,14 +177,27 @@ fn are_measured(name: &str, field: &Field, numbers: &Numbers) -> bool {
         "address",
         "grade",
         "class",
+        "oid",
+        "prefix",
     ];
     let is_label = names::words(name).iter().any(|word| labels.contains(&word.as_str()));
     !is_label
+        && !has_significant_zeros(field)
         && numbers.fractions * 10 >= numbers.strings * 9
         && field.distinct.values >= MIN_FRACTIONS
 }
 
+/// Whether zeros at the end distinguish values, as in the identifiers `6.12` and `6.120`.
+fn has_significant_zeros(field: &Field) -> bool {
+    let decimals = field.examples.iter().filter_map(|text| text.trim_matches('"').split_once('.'));
+    let decimals: Vec<&str> = decimals.map(|(_, decimals)| decimals).collect();
+    let is_uneven = decimals.iter().any(|one| one.len() != decimals[0].len());
+    is_uneven && decimals.iter().any(|one| one.len() > 1 && one.ends_with('0'))
+}
+
 struct Numbers {
+    /// Strings that stand for a missing value.
+    marks: u64,
     strings: u64,
     whole: u64,
     fractions: u64,
@@ -198,7 +211,7 @@ fn numbers(field: &Field, share: f64, min: u64) -> Option<Numbers> {
     let strings = found.total() - found.of(TextClass::Empty) - found.placeholders;
     let (whole, fractions) = (found.of(TextClass::Integer), found.of(TextClass::Decimal));
     (strings >= min.max(1) && (whole + fractions) as f64 >= share * strings as f64)
-        .then_some(Numbers { strings, whole, fractions })
+        .then_some(Numbers { strings, whole, fractions, marks: found.placeholders })
 }
 
 /// The forms of a field whose strings are amounts with a currency.
@@ -268,6 +281,14 @@ fn draft(
     };
     let converting = numbers.whole + numbers.fractions;
     let rest = numbers.strings - converting;
+    let marks = match numbers.marks {
+        0 => String::new(),
+        n => format!(
+            "; decide first about {} that {} for a missing value, such as `-`",
+            text::plural(n, "string"),
+            text::form(n, "stands", "stand")
+        ),
+    };
     let draft = Draft::new(
         Subject::Field(collection.namespace.clone(), path.clone()),
         format!(
@@ -277,10 +298,10 @@ fn draft(
         ),
         "MongoDB compares text byte by byte, so ranges and sorting are wrong, and sums ignore strings",
         format!(
-            "store `{}` as {name}; {}{}",
+            "store `{}` as {name}; {}{marks}{}",
             path.dotted(),
             if rest == 0 {
-                "all values can be converted".to_owned()
+                "all numbers can be converted".to_owned()
             } else {
                 format!(
                     "{} can be converted, {} cannot",
@@ -299,7 +320,7 @@ fn draft(
     .clauses(&["DM-09.6"])
     .examples(field.examples.iter().cloned());
     // Strings that cannot be converted would remain among the numbers.
-    let can_convert = rest == 0 && statements::can_be_written(profile, field);
+    let can_convert = rest == 0 && numbers.marks == 0 && statements::can_be_written(profile, field);
     let becomes: Vec<BsonType> = BsonType::from_name(target).into_iter().collect();
     let step = statements::convert(
         &collection.namespace,

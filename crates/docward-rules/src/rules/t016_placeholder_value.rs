@@ -59,13 +59,21 @@ const SECOND_YEAR: i64 = -62_104_060_800_000;
 /// `none` among a few strings is one of the choices.
 const CHOICES: f64 = 20.0;
 
+/// `NA` and `None` stand for a missing value if at least one string of so many is such a word.
+const WORDS_ONE_IN: u64 = 20;
+
 /// The number of strings that stand for a missing value, in a field of other texts.
 fn marks(field: &Field) -> Option<u64> {
     let text = field.text.as_ref().filter(|_| classes::is_only(field, Class::Text))?;
     let others = text.total() - text.placeholders;
     let judged = text.count(|c| c.is_date() || c.is_number());
-    (text.placeholders > 0 && field.distinct.values > CHOICES && 2 * judged < others)
-        .then_some(text.placeholders)
+    // A few `NA` may be Namibia, and a `None` a name.
+    let words = text.placeholder_words;
+    let marks = match words * WORDS_ONE_IN >= text.total() {
+        true => text.placeholders,
+        false => text.placeholders - words,
+    };
+    (marks > 0 && field.distinct.values > CHOICES && 2 * judged < others).then_some(marks)
 }
 
 fn check(collection: &Collection, cx: &mut Cx<'_>) {
@@ -171,6 +179,8 @@ x4 {"street": "N/A"}"#,
             r#"x20 {"until": ISODate("2099-12-31T00:00:00Z")}"#,
             r#"x30 {"size": "large"}
 x4 {"size": "none"}"#,
+            r#"x90 {"country": "C$i"}
+x2 {"country": "NA"}"#,
             r#"x30 {"price": "1.$i"}
 x4 {"price": "N/A"}"#,
         ] {

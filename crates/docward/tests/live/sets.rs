@@ -218,7 +218,8 @@ fn ap_s4_6_the_use_of_an_index_is_counted_on_every_member() {
     let report = json(&[&servers.uri(), "--select", "I001"]);
     // A server that restarts a find, for example after a catalogue change, counts it twice.
     let used = told(&report);
-    let used = used.strip_suffix(" times (removal: likely)").and_then(|text| text.rsplit(' ').next());
+    let used =
+        used.strip_suffix(" times (removal: likely)").and_then(|text| text.rsplit(' ').next());
     let used: u32 = used.and_then(|n| n.parse().ok()).unwrap_or_default();
     assert!((7..=14).contains(&used), "{}", told(&report));
     assert_eq!(report["findings"][0]["data"]["tier"], "likely");

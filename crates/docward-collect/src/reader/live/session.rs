@@ -5,7 +5,7 @@ use std::{
     cell::Cell,
     future::Future,
     sync::{
-        Arc,
+        Arc, Mutex, PoisonError,
         atomic::{AtomicBool, AtomicUsize, Ordering},
     },
     time::{Duration, Instant},
@@ -165,18 +165,32 @@ impl Stop<'_> {
     }
 }
 
-/// The number of consecutive requests that timed out, per command: a server blocked on one lock
-/// still answers other commands.
+/// The requests that no server has answered.
 #[derive(Default)]
-struct Silences([AtomicUsize; Read::COUNT]);
+struct Silences {
+    /// The number of consecutive requests that timed out, per command: a server blocked on one lock
+    /// still answers other commands.
+    of: [AtomicUsize; Read::COUNT],
+    /// The time since which the driver finds no server.
+    lost: Mutex<Option<Instant>>,
+}
 
 impl Silences {
     fn is_given_up(&self, read: Read) -> bool {
-        self.0[read as usize].load(Ordering::Relaxed) >= UNANSWERED
+        let lost = *self.lost.lock().unwrap_or_else(PoisonError::into_inner);
+        self.of[read as usize].load(Ordering::Relaxed) >= UNANSWERED
+            || lost.is_some_and(|since| since.elapsed() > SILENCE)
     }
 
-    fn note<T>(&self, read: Read, answer: &Result<T, Error>) {
-        let silences = &self.0[read as usize];
+    fn note<T>(&self, read: Read, began: Instant, answer: &Result<T, Error>) {
+        let mut lost = self.lost.lock().unwrap_or_else(PoisonError::into_inner);
+        match answer {
+            Err(error) if matches!(*error.kind, ErrorKind::ServerSelection { .. }) => {
+                lost.get_or_insert(began);
+            }
+            _ => *lost = None,
+        }
+        let silences = &self.of[read as usize];
         match answer {
             Err(error) if is_silent(error) => silences.fetch_add(1, Ordering::Relaxed),
             _ => silences.swap(0, Ordering::Relaxed),
@@ -511,7 +525,7 @@ impl<'r> Session<'r> {
                 break Err(unanswered(Unanswered::Silent(silence)));
             }
         };
-        self.silences.note(read, &answer);
+        self.silences.note(read, began, &answer);
         let pause = self.load.pause(began.elapsed());
         if !pause.is_zero() {
             self.until_stopped(async { tokio::time::sleep(pause).await });
@@ -601,7 +615,7 @@ impl<'r> Session<'r> {
                     tokio::time::sleep(PAUSE).await;
                     answer = in_time(asked(again.0, again.1, again.2)).await;
                 }
-                silences.note(read, &answer);
+                silences.note(read, Instant::now(), &answer);
                 tokio::time::sleep(load.pause(began.elapsed())).await;
                 answer
             }

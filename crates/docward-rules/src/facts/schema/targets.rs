@@ -120,7 +120,9 @@ mod tests {
         assert_eq!(widened[2..], [BsonType::Decimal, BsonType::Null]);
         let told = price.description(&widened).unwrap();
         assert!(
-            told.starts_with("Target type: decimal (T002, T005). The validator also accepts double or string"),
+            told.starts_with(
+                "Target type: decimal (T002, T005). The validator also accepts double or string"
+            ),
             "{told}"
         );
         assert!(targets.at("unit_price").unwrap().removes);

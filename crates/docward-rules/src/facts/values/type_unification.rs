@@ -35,9 +35,15 @@ pub fn main_class(field: &Field, found: &[(Class, u64)]) -> Class {
     if is_moment(field, found) {
         return Class::Date;
     }
-    let without_none: Vec<(Class, u64)> =
-        found.iter().copied().filter(|(c, _)| *c != Class::Bool || !is_none(field)).collect();
-    let found = &without_none[..];
+    // Empty strings, and `false` beside values of another type, stand for "no value".
+    let is_value = |class: Class| match class {
+        Class::Bool => !is_none(field),
+        Class::Text => !field.text.as_ref().is_some_and(|t| t.of(TextClass::Empty) == t.total()),
+        _ => true,
+    };
+    let with_values: Vec<(Class, u64)> =
+        found.iter().copied().filter(|(class, _)| is_value(*class)).collect();
+    let found = if with_values.is_empty() { found } else { &with_values[..] };
     // A single value becomes a list of one; a list does not become a single value.
     if found.len() == 2 && found.iter().any(|(c, _)| *c == Class::Array) {
         return Class::Array;
@@ -51,14 +57,17 @@ pub fn main_class(field: &Field, found: &[(Class, u64)]) -> Class {
         return class;
     }
     if first != Class::Text {
-        // An object around a number is the odd one, however frequent.
-        if first == Class::Object
-            && found.iter().any(|(c, _)| *c == Class::Number)
-            && found.len() > 2
-        {
+        let of = |class| found.iter().find(|(c, _)| *c == class).map_or(0, |(_, n)| *n);
+        // An object around a number is the odd one, even if it is somewhat more frequent.
+        if first == Class::Object && found.len() > 2 && of(Class::Number) * 2 >= of(first) {
             return Class::Number;
         }
-        return first;
+        // Leading zeros belong to a code. As numbers, these values would lose them.
+        let is_code = field.text.as_ref().is_some_and(|strings| {
+            let some = strings.total() - strings.of(TextClass::Empty);
+            some > 0 && strings.of(TextClass::LeadingZero) * 10 >= some * 9
+        });
+        return if first == Class::Number && is_code { Class::Text } else { first };
     }
     let Some(strings) = &field.text else { return first };
     let some = (strings.total() - strings.of(TextClass::Empty)) as f64;
