@@ -14,14 +14,14 @@ const LONGEST_LIST: usize = 500;
 const LONGEST_ITEM: usize = 40;
 const MOST_WORDS: usize = 4;
 
-/// Signs and codes of currencies; those that contain another one stand before it.
+/// Signs and codes of currencies; those that contain another one precede it.
 const CURRENCIES: [&str; 18] = [
     "US$", "USD", "EUR", "GBP", "JPY", "CNY", "INR", "CHF", "CAD", "AUD", "BRL", "$", "€", "£",
     "¥", "₹", "₩", "₽",
 ];
-/// Ends of amounts that stand for a factor.
+/// Suffixes of amounts that denote a factor.
 const FACTORS: [&str; 9] = ["million", "billion", "Mio", "bn", "K", "k", "M", "m", "B"];
-/// Texts that stand for a missing value.
+/// Texts that denote a missing value.
 const PLACEHOLDERS: [&[u8]; 14] = [
     b"N/A",
     b"n/a",
@@ -40,7 +40,7 @@ const PLACEHOLDERS: [&[u8]; 14] = [
 ];
 const LONGEST_PLACEHOLDER: usize = 9;
 
-/// Whether a text stands for a missing value.
+/// Whether a text denotes a missing value.
 #[inline]
 pub(crate) fn is_placeholder(s: &[u8]) -> bool {
     s.len() <= LONGEST_PLACEHOLDER && PLACEHOLDERS.contains(&s)
