@@ -1,5 +1,5 @@
-//! The type that a field of several types should have, what becomes of its other values, and the command
-//! that converts them.
+//! Computes the type that a field of several types should have, the results for its other values, and the command that
+//! converts them.
 
 use docward_model::{
     BsonType, Collection, Conversion, EpochUnit, Field, Profile, Safety, Step, TextClass,
@@ -12,22 +12,22 @@ use crate::facts::{names, remedies::statements, values::amounts};
 /// The results of converting the values outside of the main class.
 #[derive(Default)]
 pub struct Outcome {
-    /// Those that convert.
+    /// The number of values that convert.
     pub converts: u64,
     /// Empty strings, which become null.
     pub empty: u64,
-    /// Those that would lose their leading zeros.
+    /// The number of values that would lose their leading zeros.
     pub padded: u64,
-    /// `false` beside values of another type, which stands for "no value".
+    /// The number of `false` values that stand for "no value" among values of another type.
     pub none: u64,
-    /// Those that need a decision.
+    /// The number of values that need a decision.
     pub stuck: u64,
 }
 
-/// The class to settle on: what most values are, unless the strings are numbers or dates and such
-/// values exist.
+/// The class that the field should have: that of most values. If the strings are numbers or dates and such values
+/// exist, it is their class.
 pub fn main_class(field: &Field, found: &[(Class, u64)]) -> Class {
-    // An id is what documents are known by elsewhere and cannot be changed in place: the fewest are.
+    // Other documents refer to an id, and it cannot be changed in place, so as few as possible are converted.
     if field.path.as_str() == "_id" {
         let most = found.iter().rev().max_by_key(|(_, n)| *n);
         return most.map_or(Class::Other, |(class, _)| *class);
@@ -51,7 +51,7 @@ pub fn main_class(field: &Field, found: &[(Class, u64)]) -> Class {
         return class;
     }
     if first != Class::Text {
-        // An object around a number is the odd one, however frequent.
+        // An object around a number is the exception, even if it is frequent.
         if first == Class::Object
             && found.iter().any(|(c, _)| *c == Class::Number)
             && found.len() > 2
@@ -75,7 +75,7 @@ pub fn main_class(field: &Field, found: &[(Class, u64)]) -> Class {
     first
 }
 
-/// Whether the booleans of a field of several types are all `false`: PHP and others write it for "no value".
+/// Whether the booleans of a field of several types are all `false`: PHP and other languages write it for "no value".
 pub fn is_none(field: &Field) -> bool {
     let bools = field.types.of(BsonType::Bool);
     let values = field.enumeration.as_deref().unwrap_or_default();
@@ -85,7 +85,7 @@ pub fn is_none(field: &Field) -> bool {
         && values.iter().any(|(value, n)| value == "false" && *n == bools)
 }
 
-/// Whether a field holds moments in two forms: text, and seconds or milliseconds since 1970.
+/// Whether a field contains moments in two forms: text, and seconds or milliseconds since 1970.
 fn is_moment(field: &Field, found: &[(Class, u64)]) -> bool {
     let has = |class| found.iter().any(|(c, _)| *c == class);
     let Some((strings, number)) = field.text.as_ref().zip(field.number) else { return false };
@@ -110,16 +110,16 @@ fn beside_one_word(field: &Field, found: &[(Class, u64)]) -> Option<Class> {
     let (other, n) = found.iter().find(|(class, _)| {
         matches!(class, Class::Number | Class::Date | Class::ObjectId | Class::Bool)
     })?;
-    // The other values differ; a second word would be the other half of a pair.
+    // The other values differ; a second repeated word would be the other value of a pair.
     let do_differ = values.len() as u64 > REPEATED;
     (all_are_one && do_differ && found.len() == 2 && named >= REPEATED && *n >= REPEATED)
         .then_some(*other)
 }
 
-/// Fewer equal values may be chance.
+/// Fewer equal values may be a coincidence.
 const REPEATED: u64 = 3;
 
-/// The type to convert to, as `$convert` names it.
+/// The type to convert to, in the notation of `$convert`.
 pub fn target_type(profile: &Profile, field: &Field, main: Class) -> &'static str {
     match main {
         Class::Number => number_type(profile, field).name(),
@@ -138,7 +138,7 @@ pub fn target_type(profile: &Profile, field: &Field, main: Class) -> &'static st
 const DOUBLE_DIGITS: u64 = 15;
 const INT_DIGITS: u64 = 9;
 
-/// The type that holds every number of the field, those in its strings included.
+/// The type that can represent every number of the field, including those in its strings.
 fn number_type(profile: &Profile, field: &Field) -> BsonType {
     let has = |kind| field.types.of(kind) > 0;
     let text = |class| field.text.as_ref().map_or(0, |text| text.of(class));
@@ -166,7 +166,8 @@ fn number_type(profile: &Profile, field: &Field) -> BsonType {
     }
 }
 
-/// Numbers that have to be converted along with the odd values, because the field would mix them with the target.
+/// Numbers that must be converted together with the values of other classes, because the field would mix them with the
+/// target.
 fn other_numbers(field: &Field, target: BsonType) -> impl Iterator<Item = BsonType> {
     let whole = |kind| matches!(kind, BsonType::Int | BsonType::Long);
     let kinds = field.types.values().into_iter().map(|(kind, _)| kind);
@@ -174,7 +175,7 @@ fn other_numbers(field: &Field, target: BsonType) -> impl Iterator<Item = BsonTy
         .filter(move |kind| kind.is_number() && *kind != target && !(whole(*kind) && whole(target)))
 }
 
-/// Counts what becomes of `n` values of an odd class.
+/// Counts the results for `n` values of another class.
 pub fn settle(
     profile: &Profile,
     field: &Field,
@@ -196,9 +197,9 @@ pub fn settle(
     }
     let Some(strings) = field.text.as_ref().filter(|_| class == Class::Text) else {
         let converts = match (main, class) {
-            // Anything can be wrapped in an array; scalars have a text.
+            // Any value can be wrapped in an array; scalars have a text form.
             (Class::Array, _) => true,
-            // Servers before 8.0 do not make text of binaries.
+            // Servers before 8.0 do not convert binaries to text.
             (Class::Text, c) => {
                 !matches!(c, Class::Object | Class::Array | Class::Binary | Class::Other)
             }
@@ -236,7 +237,7 @@ pub fn settle(
     out.stuck += n.saturating_sub(empty + converts + padded);
 }
 
-/// `{value: 99}`: the number in objects that hold nothing else, where a path can reach it.
+/// `{value: 99}`: the number in objects without other fields, if a path can reach it.
 fn wrapped_number<'a>(profile: &'a Profile, field: &'a Field) -> Option<&'a Field> {
     let inside: Vec<&Field> = profile.children(field).collect();
     let [only] = inside[..] else { return None };
@@ -250,7 +251,7 @@ fn wrapped_number<'a>(profile: &'a Profile, field: &'a Field) -> Option<&'a Fiel
                 && t.total() > 0
                 && t.count(|c| c.is_number()) == t.total()
         });
-    // An object without it would become empty.
+    // An object without the number would become empty.
     let always = only.types.non_null() == field.types.of(BsonType::Object);
     (named && number && always).then_some(only)
 }
@@ -264,7 +265,7 @@ fn is_epoch_seconds(min: f64, max: f64) -> bool {
     min >= 631_152_000.0 && max <= 4_102_444_800.0
 }
 
-/// The step that converts what can be converted; `None` where none does it in place.
+/// The step that converts all values that can be converted; `None` if no step does so in place.
 pub fn fix(
     collection: &Collection,
     profile: &Profile,
