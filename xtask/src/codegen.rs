@@ -92,7 +92,7 @@ pub(crate) fn cites(test: &str, id: &str) -> bool {
     words.windows(wanted.len()).any(|w| w.iter().zip(&wanted).all(|(a, b)| a == b))
 }
 
-/// The trace table with updated `by`, `tests` and status `rule`; everything else is kept.
+/// The trace table with updated `by`, `tests` and status `rule`; all other fields are kept.
 pub(crate) fn clauses() -> Result<String> {
     let path = root().join(CLAUSES);
     let text = fs::read_to_string(&path).context("reading docs/clauses.toml")?;

@@ -57,7 +57,7 @@ fn commands(parent: &str) -> Result<Vec<String>> {
     Ok(all)
 }
 
-/// What `--help` prints, with each text on one line.
+/// Returns the output of `--help`, with each text on one line.
 fn help(command: &str) -> Result<String> {
     let output = Command::new(docs::binary()?)
         .args(command.split_whitespace())
@@ -71,12 +71,12 @@ fn help(command: &str) -> Result<String> {
     Ok(String::from_utf8_lossy(&output.stdout).into_owned())
 }
 
-/// The titles and lines of a help text; what comes before the first title has none.
+/// The titles and lines of a help text; lines before the first title have an empty one.
 fn sections(help: &str) -> Vec<(String, Vec<&str>)> {
     let mut all = vec![(String::new(), Vec::new())];
     let mut after_gap = true;
     for line in help.lines() {
-        // A sentence may end with a colon too.
+        // A sentence may also end with a colon.
         let is_title = |t: &&str| t.starts_with(char::is_uppercase) && t.split(' ').count() <= 3;
         let title = line.strip_suffix(':').filter(is_title);
         let usage = line.strip_prefix("Usage: ");
@@ -106,7 +106,7 @@ fn items(lines: &[&str]) -> Vec<(String, String)> {
     for line in lines {
         let text = line.trim();
         let indent = line.len() - line.trim_start().len();
-        // Meanings stand to the right, or below with a deeper indentation.
+        // Descriptions are to the right, or below with a deeper indentation.
         if !text.is_empty() && indent <= 6 {
             let (name, meaning) = text.split_once("  ").unwrap_or((text, ""));
             all.push((name.to_owned(), meaning.trim().to_owned()));

@@ -83,8 +83,8 @@ pub(crate) fn docward(arguments: &[&str]) -> Result<String> {
     Ok(String::from_utf8_lossy(&output.stdout).into_owned())
 }
 
-/// One row per clause, with the numbers by status at the top. A test runs the cases and fails where they do not
-/// hold, except for those that are marked: the page says what is missing there.
+/// One row per clause, with the numbers by status at the top. A test runs the cases and fails if they do not hold,
+/// except for those that are marked: for these, the page states what is missing.
 pub(crate) fn trace_page() -> Result<String> {
     let text = fs::read_to_string(root().join(codegen::CLAUSES)).context("docs/clauses.toml")?;
     let document: DocumentMut = text.parse()?;

@@ -83,7 +83,7 @@ fn reachable<'g>(graph: &'g Graph, from: &str) -> BTreeSet<&'g str> {
 fn imported(tokens: &[&str]) -> BTreeSet<String> {
     let mut found = BTreeSet::new();
     for (at, _) in tokens.iter().enumerate().filter(|(_, token)| **token == "crate") {
-        // `$crate` occurs in macros, which other crates expand as well.
+        // `$crate` occurs in macros, which other crates also expand.
         let is_macro = at > 0 && tokens[at - 1] == "$";
         if is_macro || tokens.get(at + 1) != Some(&"::") {
             continue;

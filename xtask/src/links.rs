@@ -83,7 +83,7 @@ pub(crate) fn resolve(page: &Path, link: &str) -> PathBuf {
     path
 }
 
-/// Links of a page inside the repository; quoted code has none.
+/// Links of a page inside the repository, except those in quoted code.
 pub(crate) fn targets(page: &str) -> BTreeSet<String> {
     let mut found = BTreeSet::new();
     map(page, |link| {

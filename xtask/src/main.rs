@@ -84,7 +84,7 @@ fn main() -> ExitCode {
     match dispatch(&arguments) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            // If stderr is closed as well, there is no place left to report to.
+            // If stderr is also closed, there is no place left to report to.
             let _ = writeln!(std::io::stderr(), "error: {error:#}");
             ExitCode::FAILURE
         }

@@ -123,13 +123,14 @@ fn mdbook() -> Result<PathBuf> {
     Ok(PathBuf::from(String::from_utf8_lossy(&output.stdout).trim()))
 }
 
-/// Where a file of the repository is on the site. mdBook does not follow links to a `README.md`.
+/// Returns the place of a repository file on the site. mdBook does not follow links to a
+/// `README.md`.
 fn place(file: &Path) -> PathBuf {
     let place = file.strip_prefix("docs").unwrap_or(file);
     if place.ends_with("README.md") { place.with_file_name("index.md") } else { place.to_owned() }
 }
 
-/// Copies `docs/`, and what its pages link to, into a folder.
+/// Copies `docs/`, and the files that its pages link to, into a folder.
 fn stage(source: &Path) -> Result<()> {
     let mut waiting: Vec<PathBuf> = vec![
         PathBuf::from(SUMMARY),

@@ -163,7 +163,7 @@ fn fresh(faults: &mut Vec<String>) -> Result<()> {
     outcome?;
     let codes = codegen::rule_modules()?;
     let codes = codes.iter().map(|m| m.split('_').next().unwrap_or_default().to_uppercase());
-    // A family has a page too.
+    // A family also has a page.
     let pages: BTreeSet<String> = codes.flat_map(|code| [code[..1].to_owned(), code]).collect();
     for entry in fs::read_dir(root().join("docs/commands"))? {
         let name = entry?.file_name();

@@ -82,7 +82,7 @@ fn shown(path: &Path) -> String {
     path.strip_prefix(root()).unwrap_or(path).display().to_string()
 }
 
-/// The text of a line that is a comment. Lines of a string that holds comments are none.
+/// The text of a line that is a comment. `None` for lines of a string that contains comments.
 fn comment(line: &str) -> Option<&str> {
     let text = line.trim_start().strip_prefix("//").filter(|text| !text.ends_with("\\n\\"))?;
     Some(text.strip_prefix(['/', '!']).unwrap_or(text).trim())
@@ -248,7 +248,7 @@ fn plain(text: &str) -> String {
     out
 }
 
-/// The sentences of a text; a colon or a semicolon ends one as well.
+/// The sentences of a text; a colon or a semicolon also ends one.
 fn sentences(text: &str) -> Vec<&str> {
     let mut found = Vec::new();
     let mut start = 0;
@@ -266,7 +266,7 @@ fn sentences(text: &str) -> Vec<&str> {
     found
 }
 
-/// The subjects of new commits; none where there is no history.
+/// The subjects of new commits; empty without a history.
 fn subjects() -> Vec<String> {
     let log = Command::new("git")
         .args(["log", "--no-merges", "--format=%s", "--since", FIRST_CHECKED_COMMIT])

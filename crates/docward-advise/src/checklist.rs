@@ -2,9 +2,9 @@
 //! answered by a person, in a waiver. An item is `unknown`, with the reason, if a rule or an input
 //! that it depends on is missing; some items need a workload, one needs a shard key.
 //!
-//! The list never contradicts the findings: every finding that cites an item counts against it,
-//! whichever rule it comes from, and [`verdict`] decides how much. Only the rules that an item
-//! depends on can prevent it from passing.
+//! The list never contradicts the findings. Every finding that cites an item counts against it,
+//! regardless of its rule, and [`verdict`] decides how much. Only the rules that an item depends on
+//! can prevent it from passing.
 
 mod keys;
 mod said;
@@ -124,8 +124,8 @@ fn people() -> Answer {
     (Verdict::Unknown, evidence.to_owned())
 }
 
-/// The reason why this number of recorded operations proves nothing, if so: only connections, only
-/// unfinished operations, or too few for the rules to find anything.
+/// The reason why this number of recorded operations proves nothing, if there is one: only
+/// connections, only unfinished operations, or too few for the rules to find anything.
 fn too_few(recorded: u64) -> Option<String> {
     let enough = w011::MIN_COUNT.default_number() as u64;
     match recorded {
@@ -520,7 +520,7 @@ impl<'a> View<'a> {
         let against = self.against(id, codes);
         let found = places(&against);
         if let Some(verdict) = verdict(&against, on_warning(id)) {
-            // Query patterns have no place of their own: several belong to one collection.
+            // Query patterns have no place: several belong to one collection.
             let count = if id == "CK-12" { against.len() } else { found.len() };
             let noun = if count == 1 { one } else { many };
             return (verdict, format!("{} {noun}: {}", text::count(count as u64), first(&found)));

@@ -93,8 +93,8 @@ fn of(finding: &Finding) -> Vec<GrowthForecast> {
 mod tests {
     use docward_rules::testing::Example;
 
-    /// Sixty documents, created one day apart; the older, the longer the list, by five elements a
-    /// day.
+    /// Sixty documents, created one day apart; older documents have longer lists, by five elements
+    /// a day.
     fn growing() -> String {
         (0..60_u64).fold(String::new(), |mut body, i| {
             body.push_str(&format!(

@@ -224,7 +224,7 @@ impl SelfCheck<'_> {
         }
     }
 
-    /// SE-4: without public access there is nothing to protect.
+    /// SE-4: without public access, no protection is needed.
     fn balancer_group(&self) -> Answer {
         if let Some(answer) = self.ruled("SE-4", &["S006"]) {
             return answer;
@@ -284,8 +284,8 @@ impl SelfCheck<'_> {
         }
     }
 
-    /// SE-9: only a server shows who may log in without a password, only clients show who is an
-    /// administrator.
+    /// SE-9: only a server shows which accounts may log in without a password, only clients show
+    /// which accounts are administrators.
     fn logins(&self) -> Answer {
         if let Some(answer) = self.ruled("SE-9", &["S001", "S008", "S010"]) {
             return answer;
@@ -422,7 +422,8 @@ impl SelfCheck<'_> {
         }
     }
 
-    /// SE-1, SC-3: a log that does not say that access control is off does not prove that it is on.
+    /// SE-1, SC-3: a log without the message that access control is off does not prove that it is
+    /// on.
     fn access_control(&self, row: &str) -> Answer {
         if let Some(answer) = self.ruled(row, &["S001"]) {
             return answer;
@@ -693,7 +694,7 @@ mod tests {
             &halves.replace("\"rules\": [", &format!("\"rules\": [{half}, ")),
             Verdict::Fail,
         );
-        // So do most of the public addresses, and external lists may contain any address.
+        // Most of the public addresses also fail, and external lists may contain any address.
         check("SC-2", &group(mongodb, "2000::/3", "27017"), Verdict::Fail);
         check("SC-2", &group(mongodb, "sg-app", "27017"), Verdict::Pass);
         let (verdict, evidence) = row("SC-2", &group(mongodb, "pl-1", "27017"));

@@ -23,7 +23,7 @@ const TERMINATOR: i32 = -1;
 pub struct Header {
     /// Version of the format; the only one so far is `0.1`.
     pub format_version: String,
-    /// Version of the server the dump was taken from.
+    /// Version of the dumped server.
     pub server_version: String,
     /// Version of `mongodump`.
     pub tool_version: String,

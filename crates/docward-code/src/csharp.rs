@@ -73,7 +73,7 @@ struct Class<'t> {
     place: Place,
     attributes: Vec<Attribute<'t>>,
     bases: Vec<&'t str>,
-    /// An abstract class has no documents of its own; only its subclasses have.
+    /// An abstract class has no documents; only its subclasses have.
     is_abstract: bool,
     fields: Vec<Field<'t>>,
 }

@@ -21,7 +21,7 @@ pub(crate) struct Draft {
     /// The fields whose names the framework chose.
     pub(crate) generated: BTreeSet<String>,
     pub(crate) left_out: Vec<LeftOut>,
-    /// How many of the enclosing types are not validated. Validators do not descend into these.
+    /// The number of enclosing types that are not validated. Validators do not descend into these.
     unchecked: usize,
     /// The named types that are being read, outermost first.
     open: Vec<String>,

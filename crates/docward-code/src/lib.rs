@@ -61,14 +61,14 @@ pub struct Model {
     /// the name is computed.
     pub collection: Option<String>,
     /// Whether another model of the text contains it. Such a model is more likely a subdocument
-    /// than a collection of its own.
+    /// than a separate collection.
     pub embedded: bool,
     /// The body of `$jsonSchema`, in the server's dialect.
     pub schema: Document,
-    /// Where it is declared.
+    /// The place of the declaration.
     pub declared_at: Place,
-    /// Where each field is declared. Paths have dots, `[]` for the elements of an array and `*` for the
-    /// values of a map: `items[].price`, `labels.*`.
+    /// The place where each field is declared. Paths have dots, `[]` for the elements of an array
+    /// and `*` for the values of a map: `items[].price`, `labels.*`.
     pub fields: BTreeMap<String, Place>,
     /// Fields whose names the framework chose, such as `createdAt` of Mongoose's `timestamps`.
     pub generated: BTreeSet<String>,
@@ -85,7 +85,7 @@ pub struct LeftOut {
     pub what: String,
     /// Why it is not in the schema.
     pub why: String,
-    /// Where it is declared.
+    /// The place of the declaration.
     pub place: Place,
     /// Whether the schema therefore accepts documents that the declaration refuses. This is false
     /// for defaults, references and examples, which do not affect validity.

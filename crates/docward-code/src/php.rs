@@ -86,7 +86,7 @@ fn last(text: &str) -> &str {
     text.rsplit('\\').next().unwrap_or(text)
 }
 
-/// Returns the field type that a constant of `Types` stands for, or the name itself.
+/// Returns the field type that a constant of `Types` denotes, or the name itself.
 fn type_name(text: &str) -> String {
     last(text.rsplit("::").next().unwrap_or(text)).to_ascii_lowercase()
 }
@@ -236,7 +236,7 @@ impl<'t> Reader<'t> {
             let odm =
                 mark(&["Document", "EmbeddedDocument", "MappedSuperclass", "QueryResultDocument"]);
             let is_odm = odm.is_some() && self.source.text.contains("Doctrine\\ODM");
-            // A mapped superclass has no documents of its own.
+            // A mapped superclass has no documents.
             let of_documents = ["Document", "EmbeddedDocument"];
             if is_odm && let Some(odm) = odm.filter(|odm| of_documents.contains(&odm.name)) {
                 let mut draft = Draft::default();
@@ -312,7 +312,7 @@ impl<'t> Reader<'t> {
             "Index",
         ];
         let marks = || field.marks.iter().filter(|mark| KNOWN.contains(&mark.name));
-        // An index attribute does not say the type of its field.
+        // An index attribute does not contain the type of its field.
         let mark = marks().find(|mark| mark.name != "Index" && mark.name != "Version");
         let Some(mark) = mark.or_else(|| marks().find(|mark| mark.name == "Version")) else {
             return;

@@ -24,7 +24,7 @@ pub(crate) struct Shape {
     /// All of them have to match.
     pub(crate) patterns: Vec<String>,
     pub(crate) required: Vec<String>,
-    /// In order of declaration.
+    /// The properties in order of declaration.
     pub(crate) properties: Vec<(String, Shape)>,
     pub(crate) rest: Rest,
     pub(crate) min_properties: Option<u64>,

@@ -41,7 +41,7 @@ impl ChangedLines {
             let folder = if folder.as_os_str().is_empty() { PathBuf::from(".") } else { folder };
             let top = git(&folder, &["rev-parse", "--show-toplevel"])?;
             let top = PathBuf::from(top.trim_end_matches(['\n', '\r']));
-            // These options give the output one form, whatever the user's git configuration says.
+            // These options give the output one form, regardless of the user's git configuration.
             let diff = git(
                 &folder,
                 &[

@@ -102,8 +102,8 @@ pub struct Request {
     pub resumable: bool,
     /// The state of an earlier run.
     pub resume: Resume,
-    /// Let a server that supports it (7.0 and later) analyse these shard keys and the current key
-    /// of the collection; `None` to analyse nothing.
+    /// Requests the analysis of these shard keys and the current key of the collection from a
+    /// server that supports it (7.0 and later); `None` to analyse nothing.
     pub analyze_keys: Option<Vec<KeyFields>>,
     /// True if only documents are needed: missing privileges for other facts are then not a
     /// problem.
@@ -183,8 +183,8 @@ pub struct Collected {
     /// The state that a later run needs to continue; empty if everything was read.
     pub unfinished: Unfinished,
     /// The deployments that answered, by the names of their sources; `None` for those that do not
-    /// report their identity. If [`Request::resume`] belongs to another deployment, nothing more
-    /// was read from it.
+    /// report their identity. If [`Request::resume`] belongs to another deployment, Docward read
+    /// nothing more from it.
     pub deployments: Vec<(String, Option<DeploymentId>)>,
     /// The date of the data, Unix time in milliseconds: when files were last modified, or when a
     /// deployment was read.

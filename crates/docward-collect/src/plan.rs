@@ -29,7 +29,7 @@ use crate::{
 /// The maximum depth of directories.
 const MAX_DEPTH: usize = 32;
 
-/// The maximum number of loose files. Each is a collection and takes memory of its own.
+/// The maximum number of loose files. Each is a collection and needs additional memory.
 const MAX_LOOSE: usize = 10_000;
 
 /// The origin of bytes.
@@ -275,7 +275,7 @@ fn databases<'m>(marks: &BTreeMap<&'m [String], Marks>, root: &Root) -> BTreeSet
         })
         .map(|(directory, _)| *directory)
         .collect();
-    // A directory of BSON files next to a database of a dump is one too.
+    // A directory of BSON files next to a database of a dump is also a database.
     let parents: BTreeSet<_> =
         databases.iter().filter_map(|directory| parent_of(directory)).collect();
     databases.extend(marks.iter().filter_map(|(directory, own)| {

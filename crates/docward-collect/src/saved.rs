@@ -1,4 +1,4 @@
-//! Evidence in a file: collected where the data is, checked elsewhere or later.
+//! Evidence in a file, to be collected close to the data and checked elsewhere or later.
 //!
 //! One JSON object, gzipped if the file name says so. Its first key contains the version of the
 //! format, so that the first bytes identify a file, and another version is refused rather than

@@ -2,7 +2,7 @@
 //!
 //! Most files of a project are not related to MongoDB; those cost a read and a search for names of
 //! models and functions. The others are read three times: for declarations that other files need
-//! (constants, models), for what their functions do for other files, and for their facts.
+//! (constants, models), for the effects of their functions on other files, and for their facts.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -218,7 +218,7 @@ fn mentions(
     let named = |name: &str| {
         settings.iter().any(|text| memchr::memmem::find(text, name.as_bytes()).is_some())
     };
-    // Users of a package call what its first file exports.
+    // Users of a package call the exports of its first file.
     for package in files.iter().filter(|file| file.path.ends_with("package.json")) {
         let within = code.within_project(&package.name);
         let entry = read(package).ok().and_then(|text| source::entry_of_package(&within, &text));
@@ -371,7 +371,7 @@ fn list(request: &SourceRequest, seen: &mut SourceSeen) -> Vec<File> {
             seen.problems.push(Problem { source: path.display().to_string(), message });
             continue;
         }
-        // Files that git tracks are published, whatever an ignore file says: a `.env` may have been
+        // Files that git tracks are published, regardless of an ignore file: a `.env` may have been
         // committed before it was ignored. Without git, a `.env` in the tree counts as tracked.
         let whole = path.canonicalize().ok().filter(|whole| whole.is_dir());
         let tracked = whole.as_ref().filter(|whole| is_in_git(whole));

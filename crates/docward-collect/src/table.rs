@@ -43,7 +43,7 @@ pub(crate) struct Entry {
     pub(crate) unread: u64,
     /// True if some of those were left because reading ended early, not at random.
     pub(crate) in_order: bool,
-    /// True if documents came in random order, which says nothing about how they are stored.
+    /// True if documents came in random order, which does not show how they are stored.
     pub(crate) shuffled: bool,
     /// True if the documents may be in the storage order of a secondary.
     pub(crate) copied: bool,
@@ -253,7 +253,7 @@ fn merged(entries: &[Entry]) -> Option<String> {
 }
 
 /// Returns whether documents are buckets of a time series. Servers from 8.3 on dump them under the
-/// name of the time series itself; they say nothing about its measurements.
+/// name of the time series itself; they do not show its measurements.
 fn is_of_buckets(profile: &Profile) -> bool {
     ["control", "data"].iter().all(|name| profile.top_level().any(|field| field.name == *name))
 }

@@ -1,8 +1,8 @@
 //! The problems that can occur while reading, and the list that collects them for the report.
 //!
 //! None of them ends a run: each becomes a [`Problem`] of one file, and reading continues with the
-//! next document or file. Every message says where the problem is, what happened to the rest, and
-//! what to do.
+//! next document or file. Every message states the place of the problem, the effect on the rest,
+//! and the next step.
 
 mod live;
 
@@ -217,7 +217,7 @@ fn length_hint(at: u64) -> &'static str {
     }
 }
 
-/// How much of a damaged document was read.
+/// Describes the part of a damaged document that was read.
 fn extent(kind: &walk::FaultKind) -> &'static str {
     match kind {
         walk::FaultKind::Utf8 => "the document was read anyway",
@@ -225,7 +225,7 @@ fn extent(kind: &walk::FaultKind) -> &'static str {
     }
 }
 
-/// Describes damaged documents of a collection, and how much of them was read.
+/// Describes damaged documents of a collection, and the part of them that was read.
 fn damages(documents: u64, kinds: &[walk::FaultKind]) -> String {
     let words: Vec<_> = kinds.iter().map(ToString::to_string).collect();
     let is_read = kinds.iter().all(|kind| *kind == walk::FaultKind::Utf8);

@@ -49,7 +49,7 @@ impl<'t> Diagnostics<'t> {
         self.push(at, message.into(), hint, false);
     }
 
-    /// The position of an offset, for settings that store where they were written.
+    /// The position of an offset, for settings that store the place of their definition.
     pub(crate) fn location(&self, at: usize) -> Location {
         let (line, column) = self.lines.position(at);
         Location { file: self.file.to_owned(), line, column }

@@ -109,7 +109,8 @@ pub(crate) const SUPPRESS: Section = Section {
 pub(crate) const WAIVE: Section =
     Section { header: "[[waive]]", keys: &["item", "reason", "by", "expires"] };
 
-/// The keys of every rule besides its thresholds. No threshold may have one of these names.
+/// The keys that every rule has in addition to its thresholds. No threshold may have one of these
+/// names.
 pub(crate) const RULE: &[&str] = &["severity", "enabled"];
 
 /// The hint for a key that a section does not have.

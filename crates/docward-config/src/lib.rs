@@ -1,8 +1,8 @@
 //! Converts the text of `docward.toml` to [`Settings`], with a position for every problem.
 //!
 //! There are three steps, each in its own file: `syntax` reads TOML and recovers from broken
-//! statements, `raw` contains the typed values with their positions, `validate` interprets them.
-//! Nothing here fails: a problem is a [`Diagnostic`], and the rest of the file still counts.
+//! statements, `raw` contains the typed values with their positions, `validate` interprets them. No
+//! step fails: a problem is a [`Diagnostic`], and the rest of the file still counts.
 //! [`json_schema`] describes the same keys for editors. No IO: the caller reads the file and passes
 //! the rules' metadata, because this crate does not know the registry.
 //!

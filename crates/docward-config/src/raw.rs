@@ -156,7 +156,7 @@ pub(crate) fn read_users(root: &Table, text: &str, out: &mut Diagnostics<'_>) ->
 
 struct Reader<'a, 't> {
     text: &'a str,
-    /// Only for hints: a misplaced key may belong to a rule.
+    /// The rules, only for hints: a misplaced key may belong to a rule.
     rules: &'a [&'a RuleMeta],
     out: &'a mut Diagnostics<'t>,
 }

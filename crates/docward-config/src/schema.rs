@@ -143,7 +143,8 @@ fn threshold_value(threshold: &Threshold) -> Json {
         ThresholdValue::Int(_) | ThresholdValue::Float(_) => {
             description.push_str(&format!(" Unit: {}.", threshold.unit));
         }
-        // Not as `default`: an editor would offer to write out words that apply anyway.
+        // The words are not written as `default`: an editor would offer to write out words that
+        // apply anyway.
         ThresholdValue::Words(_) => description.push_str(" Added to the default list of the rule."),
         ThresholdValue::Flag(_) | ThresholdValue::Text(_) => {}
     }

@@ -1,7 +1,7 @@
 //! Parses TOML text to a table with positions, in spite of syntax errors.
 //!
-//! `toml_edit` stops at the first error and gives no document. A user with three typing errors
-//! needs to see all three, and the unknown key further down as well. So the broken statement is
+//! `toml_edit` stops at the first error and returns no document. A user with three typing errors
+//! needs to see all three, and also the unknown key further down. So the broken statement is
 //! replaced by spaces (byte for byte, which keeps every position) and the text is read again.
 
 use toml_edit::{Document, Table, TomlError};
@@ -11,7 +11,8 @@ use crate::{diagnostic::Diagnostics, position::Lines, suggest};
 /// The number of errors after which a file is given up; it is probably not TOML at all.
 const MAX_ERRORS: usize = 20;
 
-/// How many lines above an error the start of a broken statement is searched.
+/// Maximum number of lines above an error in which Docward searches the start of a broken
+/// statement.
 const MAX_LINES: usize = 60;
 
 /// The maximum size for recovery, which reads the text many times; hand-written configuration is
@@ -124,7 +125,7 @@ fn is_key(c: char) -> bool {
     c.is_alphanumeric() || "-_.\"' \t".contains(c)
 }
 
-/// Overwrites lines with spaces; returns whether that changed anything.
+/// Overwrites lines with spaces; returns whether the text changed.
 fn blank(text: &mut String, broken: std::ops::Range<usize>) -> bool {
     let lines = Lines::new(text);
     let (from, to) = (lines.start(broken.start), lines.start(broken.end));

@@ -49,7 +49,7 @@ pub(crate) fn validate(
         let ignore = rules::selectors("ignore", &namespace.ignore, rules, out);
         let select = rules::selectors("select", &namespace.select, rules, out);
         let (by_code, origins) = rules::tables(&namespace.rules, rules, text, out);
-        // Without a valid pattern the scope of the entry is unknown; that was reported.
+        // Without a valid pattern, the scope of the entry is unknown; this was already reported.
         if let Some(pattern) = namespace.pattern.and_then(|text| pattern(text, out)) {
             if namespace.idle {
                 let hint = "add `ignore`, `select` or `[namespaces.rules.CODE]`".to_owned();

@@ -97,7 +97,7 @@ pub struct Choice {
     pub warnings: Vec<Reason>,
     /// The format of the connection string.
     pub uri: String,
-    /// How a load balancer would distribute the clients.
+    /// The distribution of the clients by a load balancer.
     pub skew: Option<Skew>,
 }
 

@@ -81,8 +81,8 @@ impl Language {
             Self::CSharp | Self::Ruby => (2, 5),
             // PHPC-1015.
             Self::Php => (1, 4),
-            // Not documented: the first version that supports MongoDB 3.6, as for the other
-            // languages.
+            // The documentation does not state it: the first version that supports MongoDB 3.6, as
+            // for the other languages.
             Self::Java => (3, 6),
             Self::C => (1, 9),
             Self::Scala => (2, 2),

@@ -1,7 +1,7 @@
 //! Pool sizes and budgets, the choice of a connection method, and generated clients.
 //!
-//! Plain arithmetic and plain text: numbers in, verdicts out. Nothing here reads a file, queries a
-//! server or reads a clock; `docward connect` does that, and `docward-report` formats the results.
+//! The functions compute numbers and texts from numbers. They do not read files, query servers or
+//! read a clock. `docward connect` does that, and `docward-report` formats the results.
 
 mod amount;
 mod choose;

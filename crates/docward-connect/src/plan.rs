@@ -479,7 +479,7 @@ pub fn plan(deployment: &Deployment, services: &[Given]) -> Plan {
     plan
 }
 
-/// By Little's law: connections divided by operations per second.
+/// Little's law: connections divided by operations per second.
 fn longest_mean(service: &Sized<'_>, deployment: &Deployment) -> Option<f64> {
     let qps = service.given.load.qps?;
     let connections = product(&[service.pool, service.given.processes.max(1), deployment.pools()]);

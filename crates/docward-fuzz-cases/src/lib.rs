@@ -4,7 +4,7 @@
 
 use docward_bson::{archive, dump, json, walk};
 
-/// The walker visits what the `bson` crate visits, or both refuse.
+/// The walker visits the same values as the `bson` crate, or both refuse.
 pub fn walk(bytes: &[u8]) {
     let ours = walk::count_elements(bytes);
     let _ = dump::hop(bytes, u64::MAX);
@@ -36,8 +36,8 @@ fn count(document: &bson::RawDocument) -> Result<u64, bson::error::Error> {
     Ok(total)
 }
 
-/// Frames of the wire protocol: no bytes cause a panic, nothing reaches beyond its frame, and a message that is
-/// compressed again holds the same.
+/// Frames of the wire protocol: no bytes cause a panic, no access is beyond its frame, and a message that is compressed
+/// again has the same content.
 pub fn wire(bytes: &[u8]) {
     const MAX_LENGTH: usize = 1 << 20;
     if let Some(head) = bytes.first_chunk() {
@@ -106,7 +106,7 @@ pub fn scram(bytes: &[u8]) {
     }
 }
 
-/// The profiler takes anything.
+/// The profiler accepts any bytes.
 pub fn profile(bytes: &[u8]) {
     let mut profiler = docward_profile::Profiler::new();
     profiler.add_block(bytes, 0);
@@ -117,7 +117,7 @@ pub fn profile(bytes: &[u8]) {
     assert!(profiled.profile.fields.len() < 20_000);
 }
 
-/// The JSON parser ends, and what it makes is BSON.
+/// The JSON parser ends, and its output is BSON.
 pub fn json(bytes: &[u8]) {
     let mut parser = json::Parser::new();
     let mut out = Vec::new();
@@ -161,8 +161,8 @@ pub fn log(bytes: &[u8]) {
     assert!(workload.shapes.len() as u64 <= workload.operations());
 }
 
-/// Files of network rules are understood or refused, and nothing is left out in silence. Twice the same
-/// file, so that groups of one name meet.
+/// Files of network rules are understood or refused, and every omission is reported. The same file is read twice, so
+/// that groups of one name occur together.
 pub fn network(bytes: &[u8]) {
     let read = docward_collect::parse_network_rules(&[("a.json", bytes), ("b.json", bytes)]);
     let Some(network) = read.network else {

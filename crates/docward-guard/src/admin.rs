@@ -27,7 +27,7 @@ pub type ReloadRequests = mpsc::Sender<oneshot::Sender<Result<String, String>>>;
 const MAX_HOLD: Duration = Duration::from_secs(10);
 /// The maximum duration in a query parameter.
 const MAX_SECONDS: Duration = Duration::from_secs(86_400);
-/// How long a pause waits for running commands by default.
+/// The default time that a pause waits for running commands.
 const PAUSE_WITHIN: Duration = Duration::from_secs(30);
 
 const PAGE: &str = include_str!("page.html");

@@ -22,9 +22,8 @@ use crate::{
     settings::OWN_COMMANDS,
 };
 
-/// How long the guard caches whether a user exists, and its verifiers. The time is short for two
-/// reasons: a new password works at once, and the duration of a login reveals little about which
-/// users exist.
+/// The time that the guard caches the verifiers of a user, or their absence. The time is short for two reasons: a new
+/// password works at once, and the duration of a login reveals little about which users exist.
 const KEEP: Duration = Duration::from_secs(1);
 
 /// The maximum number of cached users.

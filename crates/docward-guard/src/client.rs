@@ -40,7 +40,7 @@ const LEAST_RATE: usize = 32 * 1024;
 pub(crate) const MAX_BEFORE_LOGIN: usize = 64 * 1024;
 /// Time for the first `hello`, and for a login from its first to its last step.
 const LOGIN_WITHIN: Duration = Duration::from_secs(10);
-/// How long a client without a login may stay silent after its first `hello`.
+/// Maximum time that a client without a login may stay silent after its first `hello`.
 const SILENT: Duration = Duration::from_secs(600);
 /// Messages up to this size are read even when the memory budget is used up.
 const SHORT: usize = 64 * 1024;
@@ -48,7 +48,7 @@ const SHORT: usize = 64 * 1024;
 const STEP: usize = 4 * 1024;
 /// The guard closes the unused cursors and transactions of a disconnected client after this time.
 const ORPHANED_AFTER: Duration = Duration::from_secs(30);
-/// How long a command runs before the guard checks whether its client has disconnected.
+/// The time that a command runs before the guard checks whether its client has disconnected.
 const GIVE_UP_AFTER: Duration = Duration::from_secs(1);
 
 /// Serves a client until the client or the guard closes the connection.
@@ -175,7 +175,7 @@ impl Client {
             }
             guard.metrics.received.inc_by(u64::try_from(begun).unwrap_or(0));
             let left = Arc::clone(&self.who.left);
-            // On the heap, so that the task of an idle client stays small.
+            // The future is on the heap, so that the task of an idle client stays small.
             let mut answering = Box::pin(self.answer(frame));
             let answer = tokio::select! {
                 biased;

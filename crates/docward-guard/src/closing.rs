@@ -14,7 +14,7 @@ use crate::{caller::Caller, cursors::Cursor, guard::Guard, settings::OWN_COMMAND
 
 /// The maximum number of cursors in one `killCursors` command.
 const AT_ONCE: usize = 1000;
-/// How often the guard tries to close a cursor on a running server.
+/// Maximum number of attempts to close a cursor on a running server.
 const MAX_TRIES: usize = 3;
 
 /// The cursors that one `killCursors` command closes: those of a user, a server, a database and a collection.

@@ -1,7 +1,7 @@
 //! The commands that the guard knows. Each row says how the guard forwards a command, what right a user of the list
 //! needs, and whether the command touches a single collection.
 
-/// How the guard treats a command.
+/// The treatment of a command by the guard.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Class {
     /// The guard answers it.
@@ -20,10 +20,10 @@ pub(crate) enum Class {
     Refused,
 }
 
-/// What a user of the list needs to run a command.
+/// The right that a user of the list needs to run a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Access {
-    /// Nothing.
+    /// No right.
     Free,
     /// `read` on the command's database.
     Read,

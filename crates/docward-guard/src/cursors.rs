@@ -426,7 +426,7 @@ mod tests {
         let other = cursors.begin_session_use(&user, [1; 16], 2).unwrap();
         assert!(cursors.begin_session_use(&"bob".into(), [1; 16], 2).is_none());
         assert!(cursors.begin_session_use(&user, [3; 16], 2).is_none());
-        // Connection 3 uses the session as well, and ends before the command of connection 2.
+        // Connection 3 also uses the session, and ends before the command of connection 2.
         drop(cursors.begin_session_use(&user, [1; 16], 3));
         tokio::time::advance(TIME * 2).await;
         assert_eq!(ids(&cursors.take_unused(1, "ann", TIME)), [4]);

@@ -74,7 +74,7 @@ pub(crate) struct Failure {
     pub(crate) code: i32,
     pub(crate) errmsg: String,
     pub(crate) labels: Vec<&'static str>,
-    /// How long drivers should wait before they retry, in milliseconds.
+    /// The time that drivers should wait before they retry, in milliseconds.
     pub(crate) backoff_ms: Option<i32>,
 }
 

@@ -68,7 +68,7 @@ impl Attempt {
 pub(crate) const DEEPEST: usize = 180;
 /// The maximum size of a `killCursors` command in bytes. The guard converts it to a document.
 const MAX_KILL_CURSORS: usize = 1024 * 1024;
-/// How often the guard tries to get a connection for a command.
+/// Maximum number of attempts to get a connection for a command.
 const MAX_TRIES: usize = 3;
 
 impl Guard {
@@ -306,8 +306,8 @@ impl Guard {
                     (frame, seen)
                 }
                 Err(error) => {
-                    // A connection that was opened before the last failure says nothing about the
-                    // current state of the server.
+                    // A connection that was opened before the last failure does not show the current state of the
+                    // server.
                     let is_news = !lease.is_outdated();
                     drop(lease);
                     if is_news {

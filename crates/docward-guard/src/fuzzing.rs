@@ -59,7 +59,7 @@ fn greet(bytes: &[u8]) -> bool {
     })
 }
 
-/// Compares what decides where a command goes.
+/// Compares the parts that decide where a command goes.
 fn agree(request: &Request, theirs: &RawDocument) {
     let get = |name: &str| theirs.get(name).ok().flatten();
     let first = theirs.iter().next().and_then(Result::ok);

@@ -172,9 +172,8 @@ impl Gate {
         self.closed.borrow().paused
     }
 
-    /// Closes the gate for some commands, for at most `ttl`. Returns a number for
-    /// [`Self::release`]. Returns `None` and holds nothing if the commands that were sent before
-    /// did not end in time.
+    /// Closes the gate for some commands, for at most `ttl`. Returns a number for [`Self::release`]. Returns `None` and
+    /// holds no commands if the commands that were sent before did not end in time.
     pub(crate) async fn hold(&self, hold: Hold, ttl: Duration) -> Option<u64> {
         let _one_at_a_time = self.closing.lock().await;
         let id = self.next.fetch_add(1, Ordering::Relaxed);

@@ -83,8 +83,8 @@ const ASK_FOR_ROOM: Duration = Duration::from_secs(30);
 const SHARE: u64 = 80;
 /// The maximum number of application and user pairs that are counted separately.
 const MAX_APPLICATIONS: usize = 1000;
-/// How long clients without open cursors or transactions may send commands during a shutdown. Drivers need this time to
-/// notice the shutdown.
+/// The time that clients without open cursors or transactions may send commands during a shutdown. Drivers need this
+/// time to notice the shutdown.
 pub(crate) const LINGER: Duration = Duration::from_secs(1);
 
 /// Returns random bits.
@@ -423,7 +423,7 @@ impl Guard {
     }
 }
 
-/// What the guard learned about the connections of a server.
+/// The connections of a server, as far as the guard knows them.
 enum Room {
     /// The number of open connections, and how many more the server accepts.
     Known(u64, u64),

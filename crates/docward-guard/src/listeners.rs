@@ -180,7 +180,7 @@ impl Guard {
                 (Incoming::Unix(stream), _) => Stream::Unix(stream),
                 (Incoming::Tcp(stream), None) => Stream::Plain(stream),
                 (Incoming::Tcp(stream), Some(tls)) => {
-                    // On the heap, so that the task needs no memory for the handshake later.
+                    // The future is on the heap, so that the task needs no memory for the handshake later.
                     let accepted = Box::pin(tls.accept(stream));
                     match timeout(Duration::from_secs(5), accepted).await {
                         Ok(Ok(stream)) => Stream::from(stream),

@@ -35,7 +35,7 @@ impl Memory {
     pub(crate) async fn room(&self) {
         while self.used() >= self.limit() {
             let freed = self.freed.notified();
-            // `freed` misses what was freed before it existed, so check again.
+            // `freed` misses memory that was freed before it existed, so check again.
             if self.used() < self.limit() {
                 return;
             }

@@ -82,7 +82,8 @@ struct OfServer {
     server: String,
 }
 
-/// The maximum number of pools with a user label of their own. The others are added up under the user `others`.
+/// The maximum number of pools with a separate user label. The others are added up under the user
+/// `others`.
 const MAX_POOLS: usize = 200;
 /// The page shows the times of the last one or two windows of this length.
 const WINDOW: Duration = Duration::from_secs(10);

@@ -1,4 +1,5 @@
-//! Parses replies of servers. One pass over the top-level fields finds what the guard has to change or react to.
+//! Parses replies of servers. One pass over the top-level fields finds the fields that the guard
+//! must change or react to.
 
 use bson::{Document, RawDocument};
 use docward_wire::{Fault, Flags, Header, Kind, Message, Span, message};

@@ -47,7 +47,7 @@ pub(crate) struct Request {
     pub(crate) is_unacknowledged: bool,
     /// The name of the command.
     pub(crate) name: String,
-    /// How the guard treats it.
+    /// The treatment of the command by the guard.
     pub(crate) class: Class,
     /// Its row in the table of commands; `None` for an unknown command.
     pub(crate) command: Option<&'static Command>,

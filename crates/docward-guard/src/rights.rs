@@ -13,7 +13,7 @@ use crate::{
     request::Request,
 };
 
-/// What a user may do in a database.
+/// The right of a user in a database.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Right {
     /// Read.

@@ -37,7 +37,7 @@ impl std::fmt::Display for Listen {
 /// The time limit for the guard's own commands.
 pub(crate) const OWN_COMMANDS: Duration = Duration::from_secs(10);
 
-/// How clients log in.
+/// The login of clients.
 #[derive(Clone, Debug)]
 pub enum Auth {
     /// Clients do not log in. The guard opens all connections as the user of the upstream connection string.
@@ -57,7 +57,7 @@ pub struct Settings {
     pub advertise: Option<String>,
     /// The kind of server that the guard presents to clients.
     pub face: Face,
-    /// How clients log in.
+    /// The login of clients.
     pub auth: Auth,
     /// The account of the upstream connection string. The guard uses it for its own commands, and except with
     /// `--auth mirror` for the commands of all clients.
@@ -75,7 +75,7 @@ pub struct Live {
     pub limits: Limits,
     /// The maximum number of clients.
     pub max_clients: usize,
-    /// How long clients may take to finish during a shutdown.
+    /// The time that clients have to finish during a shutdown.
     pub grace: Duration,
     /// The maximum size of all messages in memory together, in bytes.
     pub memory: usize,

@@ -33,7 +33,7 @@ pub struct CheckedBreach {
 /// The `_id` of a document.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct CheckedId {
-    /// As mongosh writes it.
+    /// The text in the notation of mongosh.
     pub text: String,
     /// True if the `_id` reveals nothing about the document except its identity: an ObjectId, a
     /// UUID or an integer. Other `_id`s are treated like any other value of a document.

@@ -1,5 +1,5 @@
-//! A connection string as rules see it: hosts, login, options. `docward-uri` parses it. Only the
-//! strength of the password is kept, never the password itself.
+//! A connection string in the form that rules use: hosts, login, options. `docward-uri` parses it.
+//! It contains only the strength of the password, never the password itself.
 
 use crate::{DataValue, Location, password::Strength};
 
@@ -51,7 +51,8 @@ pub struct ClientUri {
     /// Every option, from the string and from code, under its canonical name. Of several with one
     /// name the last one wins, except for `readPreferenceTags`.
     pub options: Vec<ClientOption>,
-    /// Where source code or configuration creates the client; `None` for a standalone string.
+    /// The position where source code or configuration creates the client; `None` for a standalone
+    /// string.
     pub site: Option<ClientSite>,
     /// The driver that uses it, when known.
     pub driver: Option<Driver>,
@@ -200,16 +201,16 @@ impl UriChange {
 pub struct ClientOption {
     /// Its canonical name: `maxPoolSize`, `tls`.
     pub name: String,
-    /// As it was written: `ssl`, `maxpoolsize`, `SetMaxPoolSize`.
+    /// The option as written: `ssl`, `maxpoolsize`, `SetMaxPoolSize`.
     pub written: String,
-    /// Its value; in milliseconds if the canonical name says so.
+    /// The value, in milliseconds if the canonical name says so.
     pub value: OptionValue,
     /// The position of the option.
     pub location: Option<Location>,
     /// True if the value may be intentional, because a comment explains it, or may have no effect,
     /// because code applies a connection string after it.
     pub may_be_meant: bool,
-    /// True if code sets the option only when a connection string asks for it.
+    /// True if code sets the option only if a connection string contains it.
     pub is_asked_for: bool,
 }
 
@@ -235,7 +236,7 @@ pub struct ClientSite {
     pub is_local_by_default: bool,
 }
 
-/// A driver, or a library on top of one, with defaults of its own.
+/// A driver, or a library on top of one, with its own defaults.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[expect(missing_docs, reason = "names of drivers")]
 pub enum Driver {
@@ -291,7 +292,7 @@ pub enum Password {
     /// No password: it is supplied elsewhere, or the client does not log in.
     #[default]
     Absent,
-    /// An empty password: nothing between `:` and `@`.
+    /// An empty password: no characters between `:` and `@`.
     Empty,
     /// A placeholder that a program or a person replaces: `${PASSWORD}`, `*****`.
     Placeholder,
@@ -302,7 +303,7 @@ pub enum Password {
 }
 
 impl ClientUri {
-    /// The database that drivers authenticate against when the string names none.
+    /// The database that drivers authenticate against if the string names none.
     pub fn usual_auth_source(&self) -> String {
         let (in_path, otherwise) = match self.mechanism.as_deref() {
             Some("MONGODB-X509" | "MONGODB-AWS" | "MONGODB-OIDC" | "GSSAPI") => (None, "$external"),

@@ -139,7 +139,7 @@ pub struct KeyMetrics {
     pub most_frequent: Option<u64>,
     /// `monotonic`, `not monotonic` or `unknown`.
     pub monotonicity: Option<String>,
-    /// Reads that the server sampled; 0 unless query sampling was switched on before.
+    /// Reads that the server sampled; 0 unless query sampling was turned on before.
     pub reads: Option<u64>,
     /// Per cent of them that go to one shard.
     pub reads_to_one_shard: Option<f64>,

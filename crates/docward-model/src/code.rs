@@ -107,9 +107,9 @@ pub struct Code {
     pub injections: Injections,
     /// Indexes that code declares.
     pub indexes: CodeIndexes,
-    /// Calls whose result nothing waits for.
+    /// Calls whose result no code awaits.
     pub lost_promises: Vec<LostPromise>,
-    /// Whether the program handles promises that fail and that nothing waits for.
+    /// Whether the program handles promises that fail and that no code awaits.
     pub hears_rejections: bool,
 }
 
@@ -159,7 +159,7 @@ pub struct Place {
     pub function: Option<String>,
 }
 
-/// How a statement appends to an array.
+/// The operation by which a statement appends to an array.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AppendKind {
     /// `$push`.
@@ -184,11 +184,11 @@ impl AppendKind {
     }
 }
 
-/// What bounds the length of an array: in the appending statement, its filter or the enclosing
+/// The bound on the length of an array: in the appending statement, its filter or the enclosing
 /// function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cap {
-    /// Nothing.
+    /// There is no bound.
     None,
     /// `$slice` keeps this many elements.
     Slice(i64),
@@ -262,11 +262,11 @@ pub struct Append {
     pub kind: AppendKind,
     /// The collection or model, if known.
     pub collection: Option<String>,
-    /// Whether a caller hands the document to the function, which saves it.
+    /// Whether a caller passes the document to the function, which saves it.
     pub from_caller: bool,
     /// The array.
     pub path: String,
-    /// What bounds the length.
+    /// The bound on the length.
     pub cap: Cap,
     /// The origins of the parts of the appended value.
     pub value: BTreeSet<Origin>,
@@ -427,7 +427,7 @@ pub struct FieldValue {
     pub in_script: bool,
 }
 
-/// What an expression shows about its value.
+/// The kind of value that an expression yields.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ValueKind {
     /// A floating-point number that may have a fraction: `9.99`, `parseFloat(text)`, `round(sum,
@@ -435,7 +435,7 @@ pub enum ValueKind {
     Fraction,
     /// An integer: `price * 100`, `Math.round(price)`, `items.length`.
     Whole,
-    /// A string that is made from a date or a time.
+    /// A string that is created from a date or a time.
     Text(TextForm),
 }
 
@@ -464,7 +464,7 @@ pub struct CodeSecret {
     pub place: Place,
     /// The kind.
     pub kind: SecretKind,
-    /// A hash that distinguishes it from other secrets without revealing it. It is kept only in
+    /// A hash that distinguishes it from other secrets without revealing it. It exists only in
     /// memory.
     pub mark: u64,
     /// The surrounding text with the secret masked.
@@ -485,7 +485,7 @@ pub struct CodeSecret {
     pub literal: Option<(Location, Lookup)>,
 }
 
-/// How a language reads an environment variable.
+/// An expression that reads an environment variable in a language.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Lookup {
     /// The expression.
@@ -556,17 +556,17 @@ pub struct ReadThenWrite {
     pub read_line: u32,
     /// The collection or model, if known.
     pub collection: Option<String>,
-    /// Whether a caller hands the document to the function, which saves it.
+    /// Whether a caller passes the document to the function, which saves it.
     pub from_caller: bool,
     /// The field. Empty for the whole document.
     pub path: String,
     /// The change.
     pub change: Change,
-    /// What prevents another write between the read and the write.
+    /// The protection against another write between the read and the write.
     pub guard: Option<WriteGuard>,
 }
 
-/// What prevents another write between a read and a write.
+/// The protection against another write between a read and a write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WriteGuard {
     /// Both are in one transaction.
@@ -580,7 +580,7 @@ pub enum WriteGuard {
     ServerCounts,
 }
 
-/// How a value changes between reading and writing it.
+/// The kind of change to a value between reading and writing it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Change {
     /// An array is truncated in memory (DM-08.4).
@@ -654,9 +654,9 @@ pub struct RemadeClient {
 pub struct RefusedCall {
     /// The place.
     pub place: Place,
-    /// What is wrong.
+    /// The problem.
     pub what: String,
-    /// What to write instead.
+    /// The text to write instead.
     pub instead: String,
     /// The current text, and its replacement.
     pub swap: (String, String),

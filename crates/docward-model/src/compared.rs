@@ -35,7 +35,7 @@ impl Known {
     }
 }
 
-/// How a finding changed since the earlier run.
+/// The change of a finding since the earlier run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Change {
     /// The earlier run did not report it.

@@ -43,12 +43,13 @@ impl Counted {
         self.fields.iter().find(|field| field.name == name)
     }
 
-    /// Documents larger than `bytes`: exact for the rule book's tiers, else from the distribution.
+    /// Documents larger than `bytes`: exact for the size limits of the rule book, else from the
+    /// distribution.
     pub fn documents_larger_than(&self, bytes: u64) -> u64 {
         self.sizes.larger_than(&self.larger_than, bytes)
     }
 
-    /// How much was examined: all documents.
+    /// The extent of the examination: all documents.
     pub fn seen(&self) -> Seen {
         Seen::all(self.documents, Unit::Documents)
     }

@@ -58,20 +58,20 @@ impl Default for DesignDeployment {
     }
 }
 
-/// A thing the application knows by name.
+/// A type of object that the application names.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Entity {
     /// Its name in the model.
     pub name: String,
     /// The position of its declaration.
     pub place: Location,
-    /// The collection's name, when it is not made from the entity's.
+    /// The collection's name, if it is not derived from the entity's.
     pub collection: Option<String>,
     /// Documents there are today.
     pub count: Option<f64>,
     /// Its fields, without ids of other entities.
     pub fields: Vec<EntityField>,
-    /// Kinds that share the fields above and add some of their own (PT-poly.1).
+    /// Kinds that share the fields above and add further ones (PT-poly.1).
     pub variants: Vec<Variant>,
     /// Question 3 of DP-2: how documents are created and deleted. `None` is an open question.
     pub lifecycle: Option<Lifecycle>,
@@ -134,7 +134,7 @@ pub struct EntityField {
     pub distinct: Option<f64>,
     /// Share of the most frequent value.
     pub top_share: Option<f64>,
-    /// True if values rise with each new document.
+    /// True if the value increases with each new document.
     pub rising: Option<bool>,
     /// True if every document has it.
     pub required: bool,
@@ -167,7 +167,7 @@ impl Spread {
     }
 }
 
-/// How documents of an entity are created and deleted.
+/// The rates at which documents of an entity are created and deleted.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Lifecycle {
     /// New documents per year.
@@ -250,7 +250,7 @@ impl Relationship {
     }
 }
 
-/// How the number of children per parent grows.
+/// The growth of the number of children per parent.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum ChildGrowth {
     /// The business sets an upper bound.

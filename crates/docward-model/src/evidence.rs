@@ -109,7 +109,7 @@ pub enum CollectionKind {
     /// An ordinary collection.
     #[default]
     Plain,
-    /// A view: no documents of its own.
+    /// A view: it stores no documents.
     View,
     /// A native time series collection (its buckets are read, when read at all).
     TimeSeries,
@@ -393,7 +393,7 @@ pub struct Reference {
 }
 
 impl Reference {
-    /// How certain it is that the field refers to the target. Many references may share few values,
+    /// The certainty that the field refers to the target. Many references may share few values,
     /// while a few dangling references may each have a distinct value.
     pub fn agreement(&self) -> f64 {
         self.contained.max(self.references_contained)
@@ -441,7 +441,7 @@ pub struct CopiedField {
 pub enum TailForm {
     /// `_202403`, `_2024`, `_20240315`.
     TimeSuffix,
-    /// Looks like a time but has none of those forms.
+    /// It looks like a time but has none of those forms.
     OddTimeSuffix,
     /// Running numbers or ids: one collection per entity.
     Number,

@@ -60,7 +60,7 @@ pub enum Area {
     Growth,
     /// Operations take longer or cost more than they need to.
     Speed,
-    /// Nothing breaks today, but the next change is harder or unprotected.
+    /// No effect today, but the next change is harder or unprotected.
     Hygiene,
 }
 
@@ -220,7 +220,7 @@ impl Subject {
     }
 }
 
-/// The unit of the things that were examined and counted.
+/// The unit of the items that were examined and counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[expect(missing_docs, reason = "the variants say it")]
 pub enum Unit {
@@ -434,13 +434,13 @@ pub struct Deadline {
 pub struct Draft {
     /// The subject of the finding.
     pub at: Subject,
-    /// The message: what is wrong, with numbers; lower-case start, no final period.
+    /// The message: the problem, with numbers; lower-case start, no final period.
     pub what: String,
     /// Why it matters to the reader.
     pub why: Cow<'static, str>,
     /// The advice: a concrete action.
     pub todo: String,
-    /// How much was examined.
+    /// The number of items examined, and their total.
     pub seen: Seen,
     /// The figures of the finding.
     pub data: Data,
@@ -450,9 +450,10 @@ pub struct Draft {
     pub fix: Option<Fix>,
     /// The clauses this finding breaks; all of the rule's when empty.
     pub clauses: &'static [&'static str],
-    /// The level of the tier that was reached; the rule's own when `None`.
+    /// The level of the threshold that was exceeded; the rule's own when `None`.
     pub level: Option<Level>,
-    /// A severity below or above what the level gives (a soft tier of a rule); rarely needed.
+    /// A severity below or above the one of the level, for a soft threshold of a rule; rarely
+    /// needed.
     pub severity: Option<Severity>,
     /// The area of this finding; the rule's own when `None`.
     pub area: Option<Area>,
@@ -469,7 +470,7 @@ pub struct Draft {
     pub paths: Vec<FieldPath>,
     /// Changes of text files that fix it.
     pub edits: Vec<Edit>,
-    /// How the connection string must change.
+    /// The required changes of the connection string.
     pub uri: Vec<UriChange>,
     /// Changes that the advice makes to fields of its collection, in addition to the steps of its
     /// remedy.
@@ -585,14 +586,14 @@ impl Draft {
         self
     }
 
-    /// Restricts the finding to the clauses of the tier that was reached.
+    /// Restricts the finding to the clauses of the threshold that was exceeded.
     #[must_use]
     pub fn clauses(mut self, clauses: &'static [&'static str]) -> Self {
         self.clauses = clauses;
         self
     }
 
-    /// Sets the level of the tier reached.
+    /// Sets the level of the threshold that was exceeded.
     #[must_use]
     pub fn level(mut self, level: Level) -> Self {
         self.level = Some(level);
@@ -689,13 +690,13 @@ pub struct Finding {
     pub paths: Vec<FieldPath>,
     /// The line at the primary place, if the file is available.
     pub excerpt: Option<Excerpt>,
-    /// The message: what is wrong.
+    /// The message: the problem.
     pub what: String,
     /// Why it matters.
     pub why: String,
     /// The advice: what to do.
     pub todo: String,
-    /// How much was examined.
+    /// The number of items examined, and their total.
     pub seen: Seen,
     /// The figures.
     pub data: Data,
@@ -722,7 +723,7 @@ impl Finding {
         self.location.iter().chain(&self.locations)
     }
 
-    /// Where the finding is: the place in a text file, or else its subject.
+    /// The location of the finding: the place in a text file, or else its subject.
     pub fn place(&self) -> String {
         match (&self.location, &self.at) {
             (Some(at), Subject::Deployment) => format!("{}:{}:{}", at.file, at.line, at.column),

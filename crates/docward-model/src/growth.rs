@@ -14,7 +14,7 @@ pub struct Growth {
     pub rows: u64,
     /// Median growth per day of age (Theil–Sen slope).
     pub per_day: f64,
-    /// Days between the oldest and the newest document looked at.
+    /// The days between the oldest and the newest examined document.
     pub days: f64,
     /// Unix time in milliseconds of the newest document: "now" for forecasts.
     pub newest_ms: i64,

@@ -3,7 +3,7 @@
 
 use std::fmt;
 
-/// The maximum number of characters counted; a higher number says nothing more about strength.
+/// Maximum number of counted characters; a higher number is irrelevant for the strength.
 const COUNTED: u32 = 64;
 
 /// Words that attackers try first.
@@ -100,8 +100,8 @@ impl fmt::Debug for Strength {
     }
 }
 
-/// Returns whether the letters of the password are weak words and nothing else. Digits and symbols
-/// are either dropped or read as the letters that they replace.
+/// Returns whether the letters of the password are only weak words. Digits and symbols are either
+/// dropped or read as the letters that they replace.
 fn is_weak(password: &str) -> bool {
     let lower = password.to_lowercase();
     let letters: String = lower.chars().filter(|c| c.is_alphabetic()).collect();
@@ -125,7 +125,7 @@ fn as_letter(c: char) -> char {
     }
 }
 
-/// Returns whether a text is a sequence of weak words and nothing else.
+/// Returns whether a text is only a sequence of weak words.
 fn is_made_of_words(text: &str) -> bool {
     // `reached[n]`: the first n bytes are words. Texts longer than any pair of words are skipped.
     if text.is_empty() || text.len() > COUNTED as usize {

@@ -300,7 +300,7 @@ pub struct NumberProfile {
     /// Longs of 18 digits or more, of those examined in detail.
     #[serde(default)]
     pub long_ids: u64,
-    /// Those of them that have the digits which a double shows.
+    /// The number of these longs whose digits are those that a double shows.
     #[serde(default)]
     pub rounded_longs: u64,
     /// NaN or infinite.
@@ -478,12 +478,12 @@ impl Field {
 pub struct IdOrder {
     /// Neighbours of the same type that were compared.
     pub pairs: u64,
-    /// The number of these pairs that rise.
+    /// The number of these pairs whose values increase.
     pub rising: u64,
 }
 
 impl IdOrder {
-    /// The share of rising neighbours; `None` if there are too few pairs.
+    /// The share of increasing neighbours; `None` if there are too few pairs.
     pub fn rising_share(&self) -> Option<f64> {
         (self.pairs >= 20).then(|| self.rising as f64 / self.pairs as f64)
     }
@@ -551,11 +551,11 @@ pub struct Profile {
     pub fields: Vec<Field>,
     /// True if the number of paths reached the limit and further paths were left out.
     pub fields_capped: bool,
-    /// Set when the names of top-level fields, `_id` aside, are data.
+    /// Set if the names of top-level fields, except `_id`, are data.
     pub dynamic: Option<Box<DynamicKeys>>,
     /// Neighbouring `_id`s in natural order.
     pub id_order: IdOrder,
-    /// True if documents were read in random order: positions say nothing about how they are
+    /// True if documents were read in random order: their positions then do not show how they are
     /// stored.
     #[serde(default)]
     pub shuffled: bool,
@@ -643,7 +643,8 @@ impl Profile {
         self.children(field).find(|c| c.shape == FieldShape::Element)
     }
 
-    /// Documents larger than `bytes`: exact for the rule book's tiers, else from the distribution.
+    /// Documents larger than `bytes`: exact for the size limits of the rule book, else from the
+    /// distribution.
     pub fn documents_larger_than(&self, bytes: u64) -> u64 {
         self.sizes.larger_than(&self.larger_than, bytes)
     }
@@ -654,7 +655,7 @@ impl Profile {
         u64::try_from(all / u128::from(self.documents.max(1))).unwrap_or(u64::MAX)
     }
 
-    /// How much of the collection was read.
+    /// The number of documents read, and the size of the collection.
     pub fn seen(&self) -> crate::Seen {
         let total = self.total.max(self.documents);
         crate::Seen::some(self.documents, total, crate::Unit::Documents, !self.in_order)

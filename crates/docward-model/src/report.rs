@@ -93,7 +93,7 @@ impl SourceKind {
 pub struct Source {
     /// The kind of the input.
     pub kind: SourceKind,
-    /// As the user named it.
+    /// The name that the user gave.
     pub name: String,
     /// Documents read.
     pub documents: u64,
@@ -132,7 +132,7 @@ pub enum Verdict {
     Warn,
     Fail,
     Unknown,
-    /// Does not apply: shard keys where nothing is sharded.
+    /// Does not apply, such as shard keys without sharded collections.
     NotApplicable,
 }
 

@@ -45,7 +45,7 @@ pub enum Need {
     Rates,
     /// Facts that only a running server provides: its start options, its users, its members.
     Server,
-    /// How often indexes are used, which a running server counts.
+    /// The usage counts of indexes, from a running server.
     IndexUsage,
     /// Files about firewalls and security groups.
     Network,
@@ -81,7 +81,7 @@ impl Need {
     }
 }
 
-/// In which profiles a rule is on.
+/// The profiles in which a rule is on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scope {
     /// In every profile.

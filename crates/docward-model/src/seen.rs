@@ -1,4 +1,4 @@
-//! Sample sizes: how much was examined, and the conclusions about the rest.
+//! Sample sizes: the number of examined items, and the conclusions about the rest.
 
 use crate::{Unit, text};
 
@@ -8,7 +8,7 @@ const CONFIDENCE: f64 = 0.95;
 /// The two-sided quantile of the normal distribution for that level.
 const Z: f64 = 1.96;
 
-/// How much was examined for a statement.
+/// The extent of an examination: the numbers behind a statement.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Seen {
     /// The unit of the counts.
@@ -20,7 +20,7 @@ pub struct Seen {
     /// The probability that the statement holds for all of them; 1 if everything was read. If the
     /// sample is not random, this is the fraction read rather than a probability.
     pub confidence: f64,
-    /// How many of those examined show the problem, if the statement is about a count.
+    /// The number of examined items that show the problem, if the statement is about a count.
     pub showing: Option<u64>,
     /// True if the sample is random. A run that was stopped early covers only the first part.
     pub by_chance: bool,
@@ -42,7 +42,7 @@ impl Seen {
         Self { unit, sampled, total, confidence, showing: None, by_chance }
     }
 
-    /// The same for a statement that rests on a sample of what was examined.
+    /// Returns the same for a statement that is based on a sample of the examined items.
     #[must_use]
     pub fn estimated(self, estimated: bool) -> Self {
         let most = if estimated { CONFIDENCE } else { 1.0 };
@@ -66,8 +66,8 @@ impl Seen {
         self.is_sample().then(|| unseen_share(self.sampled))
     }
 
-    /// The interval for the share of the population with the property (Wilson's score interval with
-    /// finite population correction), limited to what the count allows.
+    /// The interval for the share of the population with the property. It is Wilson's score
+    /// interval with finite population correction, limited to the values that the count allows.
     pub fn share(&self) -> Option<(f64, f64)> {
         let showing = self.showing.filter(|_| self.is_sample())?;
         let (k, read, total) = (showing as f64, self.sampled as f64, self.total as f64);

@@ -200,11 +200,11 @@ pub struct CustomRole {
     pub name: String,
     /// Roles it inherits, directly or indirectly, as (database, role).
     pub inherits: Vec<(String, String)>,
-    /// Where its direct and inherited privileges permit inserts or updates, as (database,
-    /// collection); an empty name means any.
+    /// The collections where its direct and inherited privileges permit inserts or updates, as
+    /// (database, collection). An empty name means any.
     #[serde(default)]
     pub writes: Vec<(String, String)>,
-    /// Where they permit storing documents that fail the validator.
+    /// The collections where its privileges permit storing documents that fail the validator.
     #[serde(default)]
     pub bypasses: Vec<(String, String)>,
 }

@@ -115,11 +115,11 @@ pub struct Service {
     pub latency_ms: Option<f64>,
     /// Instances that run at the same time.
     pub instances: Option<u32>,
-    /// Processes (workers) in an instance, each with a pool of its own.
+    /// Processes (workers) in an instance, each with a separate pool.
     pub processes: Option<u32>,
     /// The accepted staleness of its reads in milliseconds; 0 if reads must be current.
     pub stale_reads_ms: Option<u64>,
-    /// `maxPoolSize`, if declared rather than taken from a connection string.
+    /// `maxPoolSize`, if it is declared and does not come from a connection string.
     pub pool: Option<u32>,
 }
 

@@ -46,7 +46,7 @@ pub struct NamespacePattern {
 }
 
 impl NamespacePattern {
-    /// Compiles a glob such as `db_shop.t_*`; the error describes what is wrong with it.
+    /// Compiles a glob such as `db_shop.t_*`; the error describes its fault.
     pub fn new(text: &str) -> Result<Self, String> {
         let glob = Glob::new(text).map_err(|error| error.kind().to_string())?;
         Ok(Self { text: text.to_owned(), matcher: glob.compile_matcher() })
@@ -78,7 +78,7 @@ impl NamespacePattern {
 /// Settings of one rule.
 #[derive(Clone, Debug, Default)]
 pub struct RuleSettings {
-    /// Enables or disables the rule, whatever the profile says.
+    /// Enables or disables the rule, regardless of the profile.
     pub enabled: Option<bool>,
     /// A severity other than the default.
     pub severity: Option<Severity>,
@@ -111,8 +111,7 @@ pub struct NamespaceOverride {
 }
 
 impl NamespaceOverride {
-    /// Returns whether this entry switches a rule on or off; `None` if it does not mention the
-    /// rule.
+    /// Returns whether this entry turns a rule on or off; `None` if it does not mention the rule.
     pub fn switches(&self, rule: &RuleMeta) -> Option<bool> {
         let named = |list: &[String]| list.iter().any(|s| selects(s, rule));
         self.rules
@@ -126,7 +125,7 @@ impl NamespaceOverride {
 /// The source of the list of core collections.
 #[derive(Clone, Debug, Default)]
 pub enum CoreSource {
-    /// Inferred from size; findings say so.
+    /// Inferred from size, which findings state.
     #[default]
     Inferred,
     /// Declared by pattern.

@@ -117,7 +117,7 @@ pub struct KeyVerdict {
     /// The result of the server's `analyzeShardKey`, or the reason why there is none; `None` if not
     /// requested.
     pub analysis: Option<Result<KeyMetrics, String>>,
-    /// How to change to this key on this server version.
+    /// The procedure that changes to this key on this server version.
     pub change: String,
     /// The commands for the change, in order.
     pub commands: Vec<String>,

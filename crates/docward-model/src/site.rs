@@ -28,7 +28,7 @@ impl Site {
         self.page(&format!("rules/{code}"))
     }
 
-    /// Where help about a rule is: its page, or the command that prints it.
+    /// Returns the address of the help about a rule, or the command that prints it.
     pub fn help(&self, code: &str) -> String {
         self.rule(code).unwrap_or_else(|| format!("docward explain {code}"))
     }

@@ -28,7 +28,7 @@ impl Value {
         }
     }
 
-    /// The entries of a map; none for anything else.
+    /// The entries of a map; empty for other values.
     pub fn entries(&self) -> &[(String, Self)] {
         match self {
             Self::Map(entries) => entries,
@@ -36,7 +36,7 @@ impl Value {
         }
     }
 
-    /// The items of a list; none for anything else.
+    /// The items of a list; empty for other values.
     pub fn items(&self) -> &[Self] {
         match self {
             Self::List(items) => items,

@@ -96,7 +96,7 @@ pub struct AccessControl {
     pub on: bool,
 }
 
-/// Where operations were recorded, which determines how complete they are.
+/// The source of recorded operations, which determines how complete they are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum WorkloadKind {
     /// A structured server log: operations slower than `slowms` only.

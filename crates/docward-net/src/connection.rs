@@ -21,7 +21,7 @@ use crate::{
     topology::{Address, TopologyVersion},
 };
 
-/// How a connection logs in to a server.
+/// The login of a connection at a server.
 #[derive(Clone, Debug)]
 pub enum Credential {
     /// Without a login.
@@ -98,7 +98,7 @@ pub enum OpenError {
         /// The error message.
         errmsg: String,
     },
-    /// The reply is not what the protocol requires.
+    /// The reply does not follow the protocol.
     #[error("invalid reply: {0}")]
     Answer(String),
 }
@@ -118,8 +118,7 @@ impl OpenError {
         matches!(self, Self::Login(_) | Self::Refused { .. })
     }
 
-    /// Marks an error during the login as a refusal, unless the error says that the server changes
-    /// its state.
+    /// Marks an error during the login as a refusal, unless the error shows that the server changes its state.
     fn of_login(self) -> Self {
         match self {
             Self::Server { code, errmsg } if !STATE_CHANGES.contains(&code) => {
@@ -150,7 +149,7 @@ pub struct Opener {
     pub tls: Option<TlsClient>,
     /// The `appName` that servers write to their logs.
     pub application: String,
-    /// Whether a load balancer stands in front of the servers.
+    /// Whether a load balancer is in front of the servers.
     pub load_balanced: bool,
     /// The time limit for opening a connection, the login included.
     pub timeout: Duration,

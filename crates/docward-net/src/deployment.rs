@@ -38,9 +38,10 @@ pub struct Upstream {
     pub limits: Limits,
     /// The interval between two `hello` commands to a server.
     pub heartbeat: Duration,
-    /// How long to wait for a suitable server.
+    /// Maximum time to wait for a suitable server.
     pub selection: Duration,
-    /// How much longer the round trip to a server may take than to the nearest one (`localThresholdMS`).
+    /// The additional time that the round trip to a server may take, compared with the nearest one
+    /// (`localThresholdMS`).
     pub window: Duration,
 }
 
@@ -48,7 +49,7 @@ pub struct Upstream {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("no suitable server within {} s: {seen}", .waited.as_secs())]
 pub struct NoServer {
-    /// How long the caller waited.
+    /// The time that the caller waited.
     pub waited: Duration,
     /// The known servers, each with its kind or error.
     pub seen: String,
@@ -59,7 +60,7 @@ type Members = BTreeMap<Address, (Arc<Member>, Vec<JoinHandle<()>>)>;
 
 /// A monitored deployment.
 pub struct Deployment {
-    /// How to connect to the deployment.
+    /// The settings for connecting to the deployment.
     pub upstream: Upstream,
     limits: Arc<RwLock<Limits>>,
     topology: watch::Sender<Arc<Topology>>,
@@ -106,7 +107,8 @@ impl Deployment {
     pub fn set_limits(&self, limits: Limits) {
         *self.limits.write().unwrap_or_else(PoisonError::into_inner) = limits;
         for member in self.members() {
-            // The server itself may allow fewer, so the limit only falls here. It rises after the server was asked.
+            // The server itself may allow fewer connections. The limit can therefore only decrease here; it increases
+            // after the server was asked.
             member.budget.set_limit(member.budget.limit().min(limits.server));
             member.each(|lane, pool| pool.set_limits(limits.of(lane)));
         }

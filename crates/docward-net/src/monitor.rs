@@ -172,7 +172,7 @@ async fn stream(
     connection.ask("admin", question, Flags(Flags::EXHAUST_ALLOWED)).await
 }
 
-/// Measures the round-trip time on a connection of its own, because awaitable `hello` commands do not show it.
+/// Measures the round-trip time on a separate connection, because awaitable `hello` commands do not show it.
 async fn measure(member: Arc<Member>, opener: Opener, pause: Duration) {
     let mut connection: Option<Connection> = None;
     loop {

@@ -64,7 +64,7 @@ pub struct PoolLimits {
     pub max_connecting: usize,
     /// The maximum number of waiting commands.
     pub max_waiting: usize,
-    /// How long a command waits for a connection.
+    /// Maximum time that a command waits for a connection.
     pub wait: Duration,
     /// Connections that were idle for this long are closed.
     pub max_idle: Duration,
@@ -86,7 +86,7 @@ impl Default for PoolLimits {
     }
 }
 
-/// What a connection is used for. Error messages list it when all connections are in use.
+/// The use of a connection. Error messages list it when all connections are in use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Purpose {
     /// A `getMore` command.
@@ -114,7 +114,7 @@ pub struct PoolState {
     pub waiting: usize,
     /// Connections opened since the pool was created.
     pub opened: u64,
-    /// How often [`Pool::clear`] was called.
+    /// The number of calls of [`Pool::clear`].
     pub generation: u64,
 }
 
@@ -124,7 +124,7 @@ pub enum Denied<E: std::fmt::Display> {
     /// No connection became free in time.
     #[error("no connection became free within {} ms ({} in use: cursors {}, transactions {}, other {})", waited.as_millis(), state.in_use, state.cursors, state.transactions, state.in_use - state.cursors - state.transactions)]
     Timeout {
-        /// How long the command waited.
+        /// The time that the command waited.
         waited: Duration,
         /// The statistics of the pool.
         state: PoolState,

@@ -172,7 +172,7 @@ impl Keys {
     }
 }
 
-/// What a server stores to verify a password. It cannot be used to log in.
+/// The data that a server stores to verify a password. It cannot be used to log in.
 #[derive(Clone)]
 pub struct Verifier {
     mechanism: Mechanism,

@@ -33,12 +33,12 @@ const KEEPALIVE: Duration = Duration::from_secs(60);
 const KEEPALIVE_SPREAD: u16 = 30;
 const KEEPALIVE_INTERVAL: Duration = Duration::from_secs(10);
 const KEEPALIVE_TRIES: u32 = 3;
-/// How long sent data may stay unacknowledged. Linux also applies this to probes: a shorter time would close an idle
-/// connection after a single lost probe.
+/// Maximum time that sent data may stay unacknowledged. Linux also applies this to probes: a shorter time would close
+/// an idle connection after a single lost probe.
 #[cfg(target_os = "linux")]
 const UNACKNOWLEDGED: Duration = Duration::from_secs(120);
 
-/// How often [`Stream::left`] looks whether a socket with unread data was closed.
+/// The interval at which [`Stream::left`] checks whether a socket with unread data was closed.
 const POLL: Duration = Duration::from_secs(1);
 
 /// Opens a TCP connection, with TLS if `tls` is given.

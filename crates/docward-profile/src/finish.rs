@@ -89,9 +89,9 @@ impl Profiler {
         }
     }
 
-    /// Returns whether a few keys are names of people, places or the like: written as proper names,
+    /// Returns whether a few keys are names of people, places or similar: written as proper names,
     /// hardly any of them repeated, all with one type of value. Such values must not be printed as
-    /// if they were field names. If every field is written like this, it is the style of the
+    /// if they were field names. If every field is written this way, it is the style of the
     /// collection and proves nothing.
     fn keys_are_proper_names(&self, object: NodeId) -> bool {
         let nodes = &self.tree.nodes;
@@ -121,7 +121,7 @@ impl Profiler {
         let node = &self.tree.nodes[object as usize];
         let objects = self.tree.objects(object).max(1);
         let uses = self.tree.nodes[node.any as usize].stats.count();
-        // Names are in most objects: the largest has them beside its keys.
+        // Names occur in most objects: the largest object has them in addition to its keys.
         let most = u64::from(node.most_fields).saturating_sub(node.children.len() as u64).max(1);
         let mut histogram = crate::histogram::Histogram::default();
         histogram.add_many(uses.div_ceil(objects).min(most), objects - 1);
@@ -289,8 +289,7 @@ impl Finisher {
         let p = &self.profiler;
         let newest = self.created.iter().flatten().max().copied();
         let from_oid = self.age_from.as_ref().is_some_and(|f| f.as_str() == "_id");
-        // An empty object is a value, too; of equally deep places one that contains values is
-        // named.
+        // An empty object is also a value; of equally deep places, one with values is named.
         let has_values = |f: &Field| {
             let values = f.types.values();
             values.iter().any(|(kind, _)| !matches!(kind, BsonType::Object | BsonType::Array))
@@ -698,8 +697,8 @@ impl Finisher {
 /// The smallest number of 18 digits: a double shows 17 at most, and zeros behind them.
 const EIGHTEEN_DIGITS: u64 = 100_000_000_000_000_000;
 
-/// Whether a number is what a program prints of the nearest double. Of the numbers of 18 digits, one in
-/// sixteen is.
+/// Whether a number is the printed form of the nearest double. This holds for one in sixteen
+/// numbers of 18 digits.
 fn is_text_of_double(n: i64) -> bool {
     (n as f64).to_string() == n.to_string()
 }

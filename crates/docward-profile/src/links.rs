@@ -25,7 +25,7 @@ use crate::hash;
 const IDS: usize = 65_536;
 
 /// The ids of a collection: all of them if they are few, otherwise a sample by hash. References are
-/// sampled by hash too, so the ids looked up are among those kept.
+/// also sampled by hash, so the ids looked up are among those kept.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct IdSet {
     /// Ids at or above this hash are unknown.
@@ -90,7 +90,7 @@ pub(crate) struct RefField {
     /// The number of documents with at least one value.
     pub(crate) holders: u64,
     pub(crate) distinct: f64,
-    /// How often each value occurs: the number of children for each parent.
+    /// The number of occurrences of each value: the number of children for each parent.
     #[serde(default)]
     pub(crate) children: Distribution,
     /// Sampled distinct values with their counts, the most frequent ones first.
@@ -245,8 +245,8 @@ pub fn relate(
     // Names are split once, because thousands of collections form millions of pairs.
     let names: Vec<Vec<String>> = collections.iter().map(|(ns, _)| split(&ns.collection)).collect();
     for (from, links) in collections {
-        // A field whose name does not contain that of a collection can only refer to one of its own
-        // database.
+        // A field whose name does not contain that of a collection can only refer to one of the
+        // same database.
         let only_by_name = databases[from.database.as_str()] > MANY;
         for field in &links.refs {
             let words = reference_words(&field.path);
@@ -423,7 +423,7 @@ fn by_key(
     })
 }
 
-/// How many of the sampled values exist as ids, and how many could be checked.
+/// Counts the sampled values that exist as ids, and the values that could be checked.
 fn share(field: &RefField, target: &Links, mark: u64, is_sure: bool) -> (u64, u64) {
     let known = |(h, _): &(u64, u32)| target.ids.contains(h ^ mark);
     if !is_sure && !field.values.iter().filter_map(known).take(8).any(|is_id| is_id) {
@@ -433,8 +433,8 @@ fn share(field: &RefField, target: &Links, mark: u64, is_sure: bool) -> (u64, u6
     answers.fold((0, 0), |(found, tested), is_id| (found + u64::from(is_id), tested + 1))
 }
 
-/// How many of the frequent values of random documents exist, and the share of these documents that
-/// have one of them. `None` if the most frequent values do not exist.
+/// Counts the frequent values of random documents that exist, and computes the share of these
+/// documents that have one of them. `None` if the most frequent values do not exist.
 fn frequent_share(field: &RefField, target: &Links) -> Option<(u64, f64)> {
     let (values, drawn) = &field.frequent;
     let is_known = |(hash, _): &&(u64, u32)| target.ids.contains(*hash) == Some(true);

@@ -29,7 +29,7 @@ use crate::{
     },
 };
 
-/// Document sizes that are counted exactly (GC-02 and CK-14 tiers).
+/// Document sizes that are counted exactly (the limits of GC-02 and CK-14).
 pub const TIERS: [u64; 6] = [102_400, 204_800, 1_048_576, 1_677_721, 10_485_760, 16_777_216];
 /// The maximum number of damaged documents recorded individually.
 pub(crate) const DAMAGES: usize = 64;
@@ -102,7 +102,7 @@ pub(crate) struct Scratch {
     pub(crate) base: u64,
     shape: u64,
     order: u64,
-    /// True if the document's long texts are examined too.
+    /// True if the document's long texts are also examined.
     few: bool,
     depth: u32,
     server_depth: u32,
@@ -329,7 +329,7 @@ impl Profiler {
             if up.any != NONE
                 && let Some(keys) = &mut up.keys
             {
-                // The keys of the object whose reading showed that they are data began as names.
+                // The keys of the object that were read as names before they turned out to be data.
                 let names = u32::try_from(up.children.len()).unwrap_or(u32::MAX);
                 keys.per_object.add(u64::from(keys_of_data.max(fields.saturating_sub(names))));
             }

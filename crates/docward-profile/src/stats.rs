@@ -43,7 +43,7 @@ pub(crate) struct Stats {
     pub(crate) bytes: u64,
     /// Spellings by lower-case hash; id-like fields only.
     pub(crate) cases: Option<Box<Cases>>,
-    /// Strings that stand for a missing value.
+    /// Strings that denote a missing value.
     pub(crate) placeholders: u64,
     pub(crate) placeholder_words: u64,
     /// Forms of different strings.
@@ -92,7 +92,7 @@ impl Default for Doubles {
 }
 
 impl Doubles {
-    /// Adds a value; `is_whole` says whether it is equal to an integer.
+    /// Adds a value; `is_whole` shows whether it is equal to an integer.
     #[inline]
     pub(crate) fn add(&mut self, n: f64, is_whole: bool) {
         if !n.is_finite() {

@@ -72,7 +72,7 @@ const fn is_token_length(n: usize) -> bool {
     matches!(n, 24 | 26 | 32 | 36 | 40 | 64)
 }
 
-/// The class of the string `bytes[from..from + n]`; `at_sign` says whether it may contain an `@`.
+/// The class of the string `bytes[from..from + n]`; `at_sign` shows whether it may contain an `@`.
 /// Two table look-ups identify most strings as plain.
 #[inline]
 pub(crate) fn classify_at(bytes: &[u8], from: usize, n: usize, at_sign: bool) -> TextClass {
@@ -84,7 +84,7 @@ pub(crate) fn classify_at(bytes: &[u8], from: usize, n: usize, at_sign: bool) ->
     classify(&bytes[from..from + n], at_sign)
 }
 
-/// The class of a string; `at_sign` says whether it may contain an `@`.
+/// The class of a string; `at_sign` shows whether it may contain an `@`.
 pub(crate) fn classify(s: &[u8], at_sign: bool) -> TextClass {
     let n = s.len();
     let Some(&first) = s.first() else { return TextClass::Empty };
@@ -369,7 +369,7 @@ fn is_worded_date(s: &[u8]) -> bool {
         .split(|c| !c.is_ascii_alphanumeric())
         .filter(|w| !w.is_empty() && w.iter().all(u8::is_ascii_digit));
     let day = numbers.next().is_some_and(|w| w.len() <= 2);
-    // `ctime` puts the time of day before the year, and some services an offset as well.
+    // `ctime` puts the time of day before the year; some services also write an offset there.
     let mut numbers = numbers.skip_while(|w| w.len() == 2 || w.len() == 4 && !is_year(w));
     let year = numbers.next().is_some_and(|w| w.len() == 4 && is_year(w));
     has_month && day && year
@@ -473,7 +473,7 @@ fn encoded_kind(s: &[u8]) -> Option<BlobKind> {
         [b'A', b'A', b'A', b'A', ..] if s.len() > 12 && &s[5..11] == b"GZ0eXA" => BlobKind::Mp4,
         _ => return None,
     };
-    // The header alone may match by chance; the next bytes must be base64 too.
+    // The header alone may match by chance; the next bytes must also be base64.
     let head = &s[..s.len().min(64)];
     head.iter()
         .all(|c| c.is_ascii_alphanumeric() || matches!(c, b'+' | b'/' | b'=' | b'\r' | b'\n'))

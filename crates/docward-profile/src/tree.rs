@@ -91,7 +91,7 @@ pub(crate) struct Node {
 /// Which keys of an object are data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Folded {
-    /// Dates and numbers; the others are names of fields: columns beside years.
+    /// Dates and numbers; the others are names of fields: columns next to years.
     Formed,
     /// All of them.
     All,
@@ -448,7 +448,7 @@ impl Tree {
         let names: Vec<NodeId> =
             node.children.iter().copied().filter(|c| !child(c).is_own_id).collect();
         let all = names.len();
-        // A single UUID, ObjectId or address is data too; a single number or date may be a name.
+        // A single UUID, ObjectId or address is also data; a single number or date may be a name.
         let personal = |c: &NodeId| {
             matches!(
                 key_form(&child(c).key),
@@ -510,8 +510,8 @@ impl Tree {
         self.nodes[object as usize].keys = Some(keys);
     }
 
-    /// Merges names that few of the objects have into the place of keys that are data. Columns beside
-    /// years are in most documents; what is rare among data is data.
+    /// Merges names that few of the objects have into the place of keys that are data. Columns next
+    /// to years are in most documents; a rare name among data keys is data.
     pub(crate) fn fold_rare(&mut self, object: NodeId) {
         let objects = self.objects(object);
         let node = &mut self.nodes[object as usize];

@@ -1,4 +1,5 @@
-//! Changes deployments. Besides it, only `docward-simulate` writes to one, in a scratch database.
+//! Changes deployments. Apart from this crate, only `docward-simulate` writes to a deployment, in a
+//! scratch database.
 //!
 //! An operator requests every change, after a dry run that showed what would happen. Each change
 //! waits for a majority, is recorded so that it can be undone, and does nothing if it is already in

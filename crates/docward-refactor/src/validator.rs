@@ -12,7 +12,7 @@ use crate::operator::{Operator, Trouble, failed};
 /// Which writes are validated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Level {
-    /// None.
+    /// No validation.
     Off,
     /// Inserts, and updates of documents that are valid already.
     Moderate,

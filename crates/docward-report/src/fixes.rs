@@ -13,12 +13,12 @@ const WIDTH: usize = 100;
 /// them, and all other statements have to run under the old names.
 const RENAMING: char = 'N';
 
-/// The script. Without `DOCWARD_APPLY` it prints what it would do; what needs a decision is a comment. `validators` are
-/// set at the end, when all fixes have run.
+/// The script. Without `DOCWARD_APPLY`, it prints its actions without performing them. Fixes that need a decision are
+/// comments. `validators` are set at the end, after all fixes.
 pub fn fix_script(report: &Report, validators: &[Step]) -> String {
     let mut fixes: Vec<&Finding> =
         report.findings.iter().filter(|finding| !steps(finding).is_empty()).collect();
-    // Stable: within each group the order of the report is kept. Fields are renamed under the old name of
+    // The sort is stable: within each group, the order of the report is kept. Fields are renamed under the old name of
     // their collection.
     let renames_collection = |step: &Step| matches!(step, Step::RenameCollection { .. });
     fixes.sort_by_key(|finding| {
@@ -41,7 +41,7 @@ pub fn fix_script(report: &Report, validators: &[Step]) -> String {
         count(Safety::Guarded),
         count(Safety::Manual),
     );
-    // A proposed validator begins with `warn` as well, and takes nothing back.
+    // A proposed validator also begins with `warn`, but it does not relax an existing one.
     let relaxes = |step: &Step| matches!(step, Step::RelaxValidator { .. });
     if fixes.iter().flat_map(|finding| steps(finding)).any(relaxes) {
         out.push_str(
@@ -135,7 +135,7 @@ fn risk(finding: &Finding) -> Option<Safety> {
     Some(if is_manual { Safety::Manual } else { finding.fix.as_ref()?.safety })
 }
 
-/// Whether a statement changes nothing: people have to read what it prints.
+/// Whether a statement changes nothing: people must read its output.
 fn only_shows(finding: &Finding) -> bool {
     steps(finding).iter().any(|step| matches!(step, Step::Inspect { .. }))
 }

@@ -116,7 +116,7 @@ struct Summary {
     error: usize,
     warn: usize,
     info: usize,
-    /// How many of `info` are recognised design patterns, which need no action.
+    /// The number of recognised design patterns in `info`, which need no action.
     patterns: usize,
     suppressed: u64,
     baselined: u64,
@@ -182,7 +182,7 @@ struct Seen {
     total: u64,
     confidence: f64,
     unit: &'static str,
-    /// How many of those examined have the property.
+    /// The number of examined items that have the property.
     #[serde(skip_serializing_if = "Option::is_none")]
     showing: Option<u64>,
     /// The confidence interval of its share in the population.

@@ -1,5 +1,6 @@
 //! One [`Report`] in several formats, each in its own file. Formatters make no decisions: the
-//! report contains what is new, fixed, accepted or failed. [`read`] parses a report from its JSON.
+//! report contains the new, fixed, accepted and failed items. [`read`] parses a report from its
+//! JSON.
 
 mod baseline;
 mod checklist;
@@ -118,7 +119,7 @@ pub struct Rendering<'a> {
     pub fails_from: Option<Severity>,
     /// The rules, for their help texts.
     pub rules: &'a [&'a RuleMeta],
-    /// Where links to help lead.
+    /// The targets of links to help.
     pub site: &'a Site,
 }
 
@@ -166,7 +167,7 @@ pub fn design_report(
     }
 }
 
-/// Pictures of the model before and after, each a file of its own.
+/// Pictures of the model before and after, each in a separate file.
 pub fn design_pictures(design: &Design) -> [(&'static str, String); 2] {
     let (before, after) = html::design::pictures(design);
     [("before.svg", before), ("after.svg", after)]

@@ -97,7 +97,7 @@ fn section(report: &Report, found: &[&Finding], wants_full: bool, out: &mut Stri
         let full = Some(in_full(report, same)).filter(|part| wants_full && fits(part));
         let (part, shown) = match full {
             Some(part) => (part, same.len()),
-            // No rule takes all the room, so that the next ones are shown, too.
+            // No rule takes all the room, so that the next ones are also shown.
             None => as_lines(same, room / 4, !is_folded),
         };
         body.push_str(&part);
@@ -235,7 +235,7 @@ fn suppressions(report: &Report, out: &mut String) {
     folded("Suppressed", &lines, out);
 }
 
-/// Writes how many entries of a list are left out.
+/// Writes the number of list entries that are left out.
 fn more(of: usize, out: &mut String) {
     if of > LISTED {
         let _ = writeln!(out, "- and {} more", text::count((of - LISTED) as u64));

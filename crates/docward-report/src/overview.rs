@@ -241,7 +241,7 @@ impl Overview<'_> {
         let number = longest(&|rule| counted(rule).chars().count());
         let cell = 5 + name + 1 + number;
         let columns = if self.width() >= 2 + 2 * cell + 2 { 2 } else { 1 };
-        // A blank line and the heading; the last row says how many are left out.
+        // A blank line and the heading; the last row states how many are left out.
         let rows = most - 2;
         let fit = |rows: usize| rows * columns;
         let shown = if rules.len() <= fit(rows) { rules.len() } else { fit(rows - 1) };

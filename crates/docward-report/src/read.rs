@@ -156,7 +156,7 @@ struct RawFix {
     refactoring: Option<String>,
     safety: String,
     command: String,
-    /// Reports of earlier versions have none.
+    /// Reports of earlier versions have no steps.
     #[serde(default)]
     steps: Value,
 }
@@ -250,7 +250,7 @@ pub fn read(text: &str) -> Result<Report, ReportFault> {
             .collect(),
         checklist: root.checklist.into_iter().map(item).collect::<Result<_, _>>()?,
         interrupted: root.interrupted,
-        // Only a run with `--show-values` wrote some.
+        // Only a run with `--show-values` writes examples.
         show_values: true,
         judged: root.judged.map(|codes| codes.into_iter().map(Cow::Owned).collect()),
         filter: Filter {

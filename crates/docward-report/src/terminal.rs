@@ -197,7 +197,7 @@ impl Page<'_> {
         for finding in &findings {
             let same = &by_rule[&*finding.rule];
             if self.is_folded(finding, same.len()) {
-                // The whole rule stands where its first finding would.
+                // The folded findings of a rule appear at the position of the first one.
                 if std::ptr::eq(same[0], *finding) {
                     self.folded(same, out);
                     place = None;

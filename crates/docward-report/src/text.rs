@@ -117,8 +117,8 @@ pub(crate) fn checkout_path(report: &Report, file: &str) -> String {
     }
 }
 
-/// The place of a finding before its message: `db_shop.t_order: `. Empty for findings in code, whose
-/// message stands beside the code.
+/// The place of a finding before its message: `db_shop.t_order: `. Empty for findings in code,
+/// whose message is shown next to the code.
 pub(crate) fn place_before(finding: &Finding) -> String {
     let is_code = finding.location.is_some() && finding.at == Subject::Deployment;
     if is_code { String::new() } else { format!("{}: ", finding.at.text()) }
@@ -134,7 +134,7 @@ pub(crate) fn change(report: &Report, finding: &Finding) -> String {
     }
 }
 
-/// How much was examined.
+/// Describes the number of items examined, and their total.
 pub(crate) fn seen(seen: &Seen) -> String {
     if seen.sampled >= seen.total {
         let part = if seen.confidence < 1.0 {
@@ -250,7 +250,7 @@ pub(crate) fn besides(report: &Report) -> Vec<String> {
     parts
 }
 
-/// How much was read.
+/// Describes the amount of data that was read.
 fn read(report: &Report) -> String {
     let count_of = |kind: SourceKind| -> u64 {
         let sources = report.sources.iter().filter(|source| source.kind == kind);

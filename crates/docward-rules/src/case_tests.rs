@@ -1,11 +1,12 @@
 //! Runs the case files of rules: `cases/T020/*.md`.
 //!
-//! A case file explains what it shows and holds source files, data and expected findings in fences:
+//! A case file explains what it shows and contains source files, data and expected findings in fences:
 //!
 //! - `` ```javascript models/product.js `` is a file of the project.
 //! - `` ```jsonl shop.products `` are documents of a collection that the same run reads.
-//! - `` ```findings `` lists what the rule reports, one finding on a line: the place, `error:` or `pedantic:` where it
-//!   is no plain warning, and the message or its beginning. An empty list means that nothing is reported.
+//! - `` ```findings `` lists the findings that the rule must report, one finding on a line: the place, `error:` or
+//!   `pedantic:` unless it is a plain warning, and the message or its beginning. An empty list means that nothing is
+//!   reported.
 //!
 //! A heading begins another project.
 
@@ -66,7 +67,7 @@ fn sorted(folder: &Path) -> Vec<PathBuf> {
     paths
 }
 
-/// The projects of a case file that hold source code.
+/// The projects of a case file that contain source code.
 fn cases(text: &str) -> Vec<Case> {
     let mut cases = vec![Case::default()];
     let mut lines = text.lines();
@@ -93,7 +94,7 @@ fn cases(text: &str) -> Vec<Case> {
     cases
 }
 
-/// Findings of a rule, as the case files write them. Those of a plain run do not depend on the level.
+/// Returns the findings of a rule as the case files write them. The findings of a plain run do not depend on the level.
 fn findings(code: &str, case: &Case) -> Vec<String> {
     let rule = RULES.iter().find(|rule| rule.meta.code == code).expect("a rule of that code");
     let mut example = Example::new(code, "", &case.sources);

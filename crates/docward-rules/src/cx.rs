@@ -26,10 +26,10 @@ pub struct Cx<'a> {
     pub(crate) findings: &'a mut Vec<Finding>,
     pub(crate) suppressed: &'a mut u64,
     pub(crate) withheld: &'a mut Vec<Finding>,
-    /// Findings that each suppression kept back so far.
+    /// The number of findings that each suppression has covered so far.
     pub(crate) kept_back: &'a mut Vec<u64>,
     pub(crate) skipped: &'a mut Vec<Skipped>,
-    /// The changes of fields that the rules so far have proposed.
+    /// The changes of fields that earlier rules have proposed.
     pub(crate) changes: &'a mut Vec<ProposedChange>,
 }
 
@@ -45,8 +45,8 @@ fn declares_data(rule: &RuleMeta, key: &str) -> bool {
     COMMON_DATA.contains(&key) || rule.data.iter().any(matches)
 }
 
-/// Whether the name of a subject is that of a file or directory, and not from the data: of a collection, or of
-/// a database in which all collections have such names.
+/// Whether the name of a subject is that of a file or directory, and not from the data. This holds for a collection, or
+/// for a database in which all collections have such names.
 fn is_guessed(evidence: &Evidence, subject: &Subject) -> bool {
     if let Some(namespace) = subject.collection() {
         return evidence.collection(namespace).is_some_and(|c| c.has_guessed_name);
@@ -57,7 +57,7 @@ fn is_guessed(evidence: &Evidence, subject: &Subject) -> bool {
 }
 
 impl<'a> Cx<'a> {
-    /// Everything that was seen, for rules that need to look beyond their subject.
+    /// Returns all evidence, for rules that examine more than their subject.
     pub fn evidence(&self) -> &'a Evidence {
         self.evidence
     }
@@ -84,17 +84,17 @@ impl<'a> Cx<'a> {
         number(self.configured(threshold), threshold)
     }
 
-    /// The same at a namespace, for rules that look at the whole deployment.
+    /// Returns the threshold at a namespace, for rules that examine the whole deployment.
     pub fn limit_at(&self, threshold: &Threshold, namespace: &Namespace) -> f64 {
         number(self.configured_at(threshold, Some(&namespace.to_string())), threshold)
     }
 
-    /// A threshold as a whole number of something.
+    /// Returns a threshold as an integer.
     pub fn count(&self, threshold: &Threshold) -> u64 {
         self.limit(threshold).max(0.0) as u64
     }
 
-    /// The same at a namespace, for rules that look at the whole deployment.
+    /// Returns the threshold as an integer at a namespace, for rules that examine the whole deployment.
     pub fn count_at(&self, threshold: &Threshold, namespace: &Namespace) -> u64 {
         self.limit_at(threshold, namespace).max(0.0) as u64
     }
@@ -113,14 +113,14 @@ impl<'a> Cx<'a> {
         }
     }
 
-    /// A threshold that is a house prefix: without house naming there is none, unless the user sets it.
+    /// A threshold that is a house prefix. Without house naming it is empty, unless the user sets it.
     pub fn prefix(&self, threshold: &Threshold) -> String {
         let is_house = self.settings.profile == ProfileName::Vendor;
         let is_set = self.configured(threshold).is_some();
         if is_house || is_set { self.text(threshold) } else { String::new() }
     }
 
-    /// A threshold that is a list of words: the default list plus what the user added.
+    /// A threshold that is a list of words: the default list plus the user's words.
     pub fn words(&self, threshold: &Threshold) -> Vec<String> {
         let mut words: Vec<String> = match threshold.default {
             ThresholdValue::Words(words) => words.iter().map(|&w| w.to_owned()).collect(),
@@ -156,9 +156,9 @@ impl<'a> Cx<'a> {
         crate::facts::deployment::business::is_core(self.settings, collection)
     }
 
-    /// Says what was found.
+    /// Reports a finding.
     pub fn report(&mut self, mut draft: Draft) {
-        // The name of a loose file says nothing about a collection.
+        // The name of a loose file is not the name of a collection.
         if self.rule.needs.contains(&Need::Names) && is_guessed(self.evidence, &draft.at) {
             return;
         }
@@ -268,13 +268,13 @@ impl<'a> Cx<'a> {
         !covering.is_empty()
     }
 
-    /// Whether the user accepts it for now. A rule that combines several places in one finding
-    /// keeps accepted places separate from the others.
+    /// Whether the user accepts the finding for now. A rule that combines several places in one finding keeps accepted
+    /// places separate from the others.
     pub fn is_accepted(&self, draft: &Draft) -> bool {
         !self.covering(draft).is_empty()
     }
 
-    /// The suppressions that cover it today, by their place in the settings.
+    /// Returns the suppressions that cover a finding today, by their position in the settings.
     fn covering(&self, draft: &Draft) -> Vec<usize> {
         if self.rule.family() == SUPPRESSIONS {
             return Vec::new();
@@ -291,7 +291,7 @@ impl<'a> Cx<'a> {
         all.filter(|(_, suppression)| covers(suppression)).map(|(at, _)| at).collect()
     }
 
-    /// Findings that a suppression kept back, by its place in the settings.
+    /// The number of findings that a suppression covered, by its position in the settings.
     pub(crate) fn kept_back(&self, at: usize) -> u64 {
         self.kept_back.get(at).copied().unwrap_or(0)
     }
@@ -302,18 +302,18 @@ impl<'a> Cx<'a> {
         self.changes.iter().filter(|change| change.namespace == *namespace).cloned().collect()
     }
 
-    /// Whether a rule ran and had all it needs.
+    /// Whether a rule ran and had all evidence it needs.
     pub(crate) fn has_judged(&self, rule: &RuleMeta) -> bool {
         self.settings.is_on(rule) && !self.skipped.iter().any(|s| s.rule == rule.code)
     }
 
-    /// Says that evidence was missing for this subject.
+    /// Records that evidence was missing for this subject.
     pub fn skip(&mut self, need: Need) {
         self.skipped.push(Skipped { rule: self.rule.code.into(), needs: need.name().to_owned() });
     }
 }
 
-/// A text with passwords of connection strings in it masked.
+/// Masks the passwords of connection strings in a text.
 fn without_password(text: String) -> String {
     let may_have = text.contains("://") && text.contains('@');
     if may_have { docward_uri::redact(&text) } else { text }

@@ -21,22 +21,22 @@ use crate::{
 /// The result of a run.
 #[derive(Debug, Default)]
 pub struct Outcome {
-    /// Sorted as reports print them.
+    /// The findings in the order of reports.
     pub findings: Vec<Finding>,
     /// Findings turned off for their namespace, or accepted for now.
     pub suppressed: u64,
     /// The findings that are accepted for now: left out of reports, but not of checklists.
     pub withheld: Vec<Finding>,
-    /// Findings that each entry of [`Settings::suppressions`] covers.
+    /// The number of findings that each entry of [`Settings::suppressions`] covers.
     pub kept_back: Vec<u64>,
-    /// Rules that could not look, sorted.
+    /// Rules without the evidence they need, sorted.
     pub skipped: Vec<Skipped>,
     /// The changes of fields that the findings propose, in the order of the rules.
     pub changes: Vec<ProposedChange>,
 }
 
 impl Outcome {
-    /// The rules that ran and had all they need.
+    /// The rules that ran and had all evidence they need.
     pub fn judged(&self, settings: &Settings) -> impl Iterator<Item = &'static Rule> {
         RULES.iter().copied().filter(|rule| {
             settings.is_on(&rule.meta) && !self.skipped.iter().any(|s| s.rule == rule.meta.code)
@@ -44,7 +44,7 @@ impl Outcome {
     }
 }
 
-/// Applies every rule that is switched on.
+/// Applies every rule that is turned on.
 pub fn judge(evidence: &Evidence, settings: &Settings) -> Outcome {
     let mut outcome = Outcome::default();
     let on = RULES.iter().copied().filter(|rule| settings.is_on(&rule.meta));
@@ -56,7 +56,7 @@ pub fn judge(evidence: &Evidence, settings: &Settings) -> Outcome {
     outcome.kept_back.resize(settings.suppressions.len(), 0);
     for findings in [&mut outcome.findings, &mut outcome.withheld] {
         arrange(findings);
-        // A text that several clients use is one place, and one finding.
+        // A string that several clients use is one place, and one finding.
         findings.dedup_by(|a, b| {
             a.location.is_some()
                 && (&a.rule, &a.location, &a.at, &a.what) == (&b.rule, &b.location, &b.at, &b.what)
@@ -97,7 +97,7 @@ fn tell_apart(findings: &mut [Finding]) {
     }
 }
 
-/// Lets the remedies through the validators of their collections, and moves indexes with the fields they rename.
+/// Adapts the remedies to the validators of their collections, and adds steps for indexes on renamed fields.
 fn make_way(evidence: &Evidence, findings: &mut [Finding]) {
     renaming::move_indexes(evidence, findings);
     let mut changing: BTreeMap<Namespace, usize> = BTreeMap::new();
@@ -108,7 +108,8 @@ fn make_way(evidence: &Evidence, findings: &mut [Finding]) {
             *changing.entry(namespace.clone()).or_default() += 1;
         }
     }
-    // Where several remedies change a collection, people may apply any of them: none knows the form at the end.
+    // If several remedies change a collection, people may apply any of them. No remedy can assume the documents' final
+    // form.
     changing.retain(|_, remedies| *remedies == 1);
     for finding in findings {
         validators::make_way(evidence, finding, &|namespace| changing.contains_key(namespace));
@@ -126,7 +127,7 @@ pub(crate) fn run(
     make_way(evidence, &mut out.findings);
 }
 
-/// Asks one rule for its findings.
+/// Returns the findings of one rule.
 fn ask(rule: &'static Rule, evidence: &Evidence, settings: &Settings, out: &mut Outcome) {
     if let Some(missing) = missing_everywhere(rule, evidence, settings) {
         out.skipped.push(Skipped { rule: rule.meta.code.into(), needs: missing.name().to_owned() });
@@ -214,7 +215,7 @@ fn missing_everywhere(rule: &Rule, evidence: &Evidence, settings: &Settings) -> 
     })
 }
 
-/// A rule by code or name, or the nearest names when there is none.
+/// A rule by code or name, or the nearest names if there is none.
 pub fn find(text: &str) -> Result<&'static Rule, Vec<&'static str>> {
     if let Some(rule) =
         RULES.iter().find(|r| r.meta.code.eq_ignore_ascii_case(text) || r.meta.name == text)

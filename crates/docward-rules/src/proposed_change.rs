@@ -5,7 +5,7 @@ use docward_model::{FieldChange, Namespace};
 /// A change of a field that a finding proposes.
 #[derive(Clone, Debug)]
 pub struct ProposedChange {
-    /// The rule that asks for it.
+    /// The rule that proposes it.
     pub rule: &'static str,
     /// The collection.
     pub namespace: Namespace,

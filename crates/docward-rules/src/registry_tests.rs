@@ -94,7 +94,7 @@ fn fences(doc: &str) -> Vec<(String, String, String)> {
                     let (kind, settings) = rest.split_once(',').unwrap_or((rest, ""));
                     open = Some((kind.to_owned(), settings.to_owned(), String::new()));
                 }
-                // Source code is given to rules as a file of that language.
+                // Rules receive source code as a file of that language.
                 None if source_file(info).is_some() => {
                     let (file, rest) = source_file(info).unwrap_or_default();
                     let (kind, settings) = rest.split_once(',').unwrap_or((rest, ""));
@@ -180,7 +180,8 @@ fn examples_behave() {
     assert!(faults.is_empty(), "{}", faults.join("\n"));
 }
 
-/// The house style of messages: lower-case start, no final stop, all three parts there.
+/// Returns the violations of the house style of messages: lower-case start, no final stop, all
+/// three parts exist.
 fn message_faults(finding: &docward_model::Finding) -> Vec<String> {
     let mut faults = Vec::new();
     let code = &finding.rule;
@@ -230,7 +231,7 @@ fn numbers_and_words_agree() {
     for good in ["1 of 3 strings in `a` is a date", "21 documents are", "0.1 documents", "1 is"] {
         assert!(!disagrees(good), "{good}");
     }
-    // Each example once more with every document once, so that counts become 1.
+    // Runs each example again with every document once, so that counts become 1.
     let mut faults = Vec::new();
     for rule in RULES {
         for (_, settings, body) in fences(rule.meta.doc) {

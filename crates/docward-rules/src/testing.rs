@@ -1,6 +1,6 @@
 //! Runs rules on examples written as text: the fences of rule pages and the tests of rule files.
 //!
-//! Lines are documents. CONTRIBUTING.md has the whole grammar; the common forms are:
+//! Lines are documents. CONTRIBUTING.md has the complete grammar; the common forms are:
 //!
 //! - `@ db.coll` starts a collection;
 //! - `options {…}` and `index {…}` set catalogue facts;
@@ -76,7 +76,8 @@ pub fn severities(code: &str, settings: &str, body: &str) -> Vec<Severity> {
     check_with(code, settings, body).iter().map(|finding| finding.severity).collect()
 }
 
-/// How many findings of one rule there are on a client's connection string, written without `mongodb://`.
+/// Returns the number of findings of a rule on a client's connection string, written without
+/// `mongodb://`.
 pub fn count_on(code: &str, settings: &str, uri: &str) -> usize {
     check_with(code, settings, &format!("uri mongodb://{uri}")).len()
 }
@@ -86,12 +87,12 @@ pub fn of_service(keys: &str, options: &str) -> String {
     format!("service {{\"name\": \"x\"{keys}}}\nuri mongodb://a,b/?appName=x&{options}")
 }
 
-/// Findings of one rule on an example whose first collection a server has counted, too.
+/// Findings of one rule on an example whose first collection was also counted by a server.
 pub fn check_counted(code: &str, body: &str, counted: Counted) -> Vec<Finding> {
     check_changed(code, body, |collection| collection.counted = Some(Box::new(counted)))
 }
 
-/// Findings of one rule on an example of whose first collection more is known than documents say.
+/// Findings of one rule on an example with additional facts about its first collection.
 pub fn check_changed(code: &str, body: &str, change: impl FnOnce(&mut Collection)) -> Vec<Finding> {
     let rule = RULES.iter().find(|r| r.meta.code == code).expect("the rule exists");
     let mut example = Example::new(code, "", body);
@@ -141,7 +142,7 @@ pub fn check_at(
     outcome.findings
 }
 
-/// Evidence and settings of an example, for tests that look at several rules or the checklist.
+/// Evidence and settings of an example, for tests of several rules or the checklist.
 pub struct Example {
     /// The evidence of the example.
     pub evidence: Evidence,
@@ -150,7 +151,7 @@ pub struct Example {
 }
 
 impl Example {
-    /// Parses an example; panics with the line at fault, since it is only used in tests.
+    /// Parses an example; panics with the faulty line, since it is only used in tests.
     pub fn new(code: &str, settings: &str, body: &str) -> Self {
         let mut example = Self {
             evidence: Evidence {
@@ -257,7 +258,7 @@ impl Example {
                 ));
             }
             "today" => settings.today = Some(value.to_owned()),
-            // `suppress=RULE:PATTERN:LAST DAY`, each but the first may be left out.
+            // `suppress=RULE:PATTERN:LAST DAY`; all parts but the first may be omitted.
             "suppress" => {
                 let mut parts = value.split(':');
                 let mut next = || parts.next().filter(|part| !part.is_empty());
@@ -475,7 +476,7 @@ impl Example {
     }
 }
 
-/// `x500 …`: how often, and what.
+/// `x500 …`: the number of repetitions, and the line.
 fn repeated(line: &str) -> (u64, &str) {
     match line.strip_prefix('x').and_then(|rest| rest.split_once(' ')) {
         Some((times, text)) if times.chars().all(|c| c.is_ascii_digit()) => {
@@ -491,7 +492,7 @@ fn recorder() -> Recorder {
     recorder
 }
 
-/// A row of `$currentOp`; what an example leaves out is filled in.
+/// A row of `$currentOp`; missing fields get default values.
 fn running(row: Value, namespace: &Namespace) -> Value {
     let mut entries = row.entries().to_vec();
     for (key, value) in [
@@ -507,8 +508,8 @@ fn running(row: Value, namespace: &Namespace) -> Value {
     Value::Map(entries)
 }
 
-/// A row of the profiler; what an example leaves out is filled in. Operations come ten milliseconds
-/// after each other unless `ts` says otherwise.
+/// A row of the profiler; missing fields get default values. Operations follow each other at ten
+/// milliseconds unless `ts` says otherwise.
 fn operation(mut row: Value, namespace: &Namespace, i: u64) -> Ran {
     let defaults = [
         ("ts", Value::Date(1_710_000_000_000 + i as i64 * 10)),

@@ -70,7 +70,7 @@ impl Checker {
         Ok(true)
     }
 
-    /// How many of several schemas are satisfied; counting stops at `enough`.
+    /// Counts the satisfied schemas of several; counting stops at `enough`.
     fn count(&mut self, nodes: &[Node], value: Raw<'_>, enough: usize) -> Result<usize, Fault> {
         let mut found = 0;
         for node in nodes {
@@ -203,7 +203,7 @@ impl Checker {
     }
 }
 
-/// Returns whether a name leads to a value. The server treats dots as path steps, into arrays, too.
+/// Returns whether a name leads to a value. The server also treats dots as path steps, into arrays.
 fn has(value: Raw<'_>, name: &[u8]) -> Result<bool, Fault> {
     visit(Subject::Fields(value.bytes), name, Leaf::Both, &mut |found| Ok(found.is_some()))
 }

@@ -51,7 +51,7 @@ impl Told {
     }
 }
 
-/// How many failures are reported if a schema applies to many values.
+/// The number of failures that are reported if a schema applies to many values.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Extent {
     /// The first value that fails, as the server does.
@@ -174,7 +174,7 @@ impl<'d> Teller<'d> {
         }
     }
 
-    /// Conditions joined by one operator: each that failed, with its index where it has one.
+    /// Conditions joined by one operator: each that failed, with its index if it has one.
     fn tell_list(
         &self,
         expr: &Expr,
@@ -184,7 +184,7 @@ impl<'d> Teller<'d> {
         heading: fn(&str, bool) -> &'static str,
     ) -> Result<Option<Told>, Fault> {
         let Some(account) = expr.note.account() else {
-            // An operator without an explanation of its own returns that of its last part.
+            // An operator without a separate explanation returns that of its last part.
             let mut last = None;
             for part in parts {
                 last = self.tell(part, asked, doubt)?;
@@ -370,7 +370,7 @@ impl<'d> Teller<'d> {
             Test::Size(_) | Test::AnyObject(_) | Test::AnyValue(_) => (Some(&[ARRAY]), Leaf::Whole),
             _ => (None, Leaf::Elements),
         };
-        // For values of other types another explanation applies, or none is needed.
+        // For values of other types, another explanation applies, or none is needed.
         if !account.tag.starts_with('$')
             && (asked.inverted || !self.applies(path, expected.unwrap_or_default(), asked)?)
         {

@@ -103,7 +103,7 @@ pub(crate) struct Object {
     pub(crate) properties: Vec<Node>,
     pub(crate) names: Names,
     /// The properties whose names are paths. These may lead to several values, and the server
-    /// evaluates each keyword on its own.
+    /// evaluates each keyword separately.
     pub(crate) paths: Vec<Expr>,
     pub(crate) patterns: Vec<(Pattern, Node)>,
     pub(crate) rest: Rest,
@@ -128,7 +128,7 @@ impl Object {
 /// The constraint that applies if a property is present.
 #[derive(Debug)]
 pub(crate) enum Dependency {
-    /// These properties must be present, too.
+    /// These properties must also be present.
     Names(Vec<Box<[u8]>>),
     /// The object must satisfy this schema.
     Schema(Box<Node>),

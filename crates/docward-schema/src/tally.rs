@@ -1,5 +1,5 @@
-//! Checks many documents against one validator: how many fail, which constraints, and which
-//! documents.
+//! Checks many documents against one validator: the number that fail, the broken constraints, and
+//! the failing documents.
 //!
 //! Mergeable: the result does not depend on how documents were distributed.
 
@@ -217,7 +217,7 @@ fn folded(
     out
 }
 
-/// A document as it is stored: the server adds an `_id` if it has none.
+/// A document in its stored form: the server adds an `_id` if it has none.
 pub fn as_stored(document: &[u8]) -> Result<Cow<'_, [u8]>, Fault> {
     const ID: &[u8] = b"\x07_id\0\0\0\0\0\0\0\0\0\0\0\0\0";
     // Nearly always it is the first field.

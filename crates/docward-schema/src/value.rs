@@ -143,7 +143,7 @@ impl<'d> Raw<'d> {
             STRING | SYMBOL => Ok(text(self.bytes).cmp(text(other.bytes))),
             OBJECT => fields(self, other, true, depth),
             ARRAY => fields(self, other, false, depth),
-            // Numbers in the scope of code are compared by value, too.
+            // Numbers in the scope of code are also compared by value.
             SCOPED_CODE => order(self, other),
             _ => Ok(self.bytes.cmp(other.bytes)),
         }

@@ -137,7 +137,7 @@ pub const MAX_BYTES: u64 = 8 << 30;
 /// The maximum number of documents of an alternative.
 pub const MAX_DOCUMENTS: u64 = 50_000_000;
 
-/// Fewer parents than this show nothing.
+/// Fewer parents than this are not significant.
 const FEWEST_PARENTS: u64 = 10;
 
 impl<'m> PlannedSimulation<'m> {

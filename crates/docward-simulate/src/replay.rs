@@ -78,7 +78,7 @@ impl<S: Subject> Replay<S> {
         let operations = subject.operations();
         let rates: Vec<f64> = operations.iter().map(|(_, _, rate)| *rate).collect();
         let runs = runs(&rates, around.operations);
-        // Connections, caches and plans are warm before anything counts.
+        // Connections, caches and plans are warm before the measurement begins.
         let mut order = interleaved(&runs.iter().map(|n| n.div_ceil(20)).collect::<Vec<_>>());
         let warm = order.len();
         order.extend(interleaved(&runs));
@@ -121,8 +121,8 @@ impl<S: Subject> Replay<S> {
 /// The number of operations on one alternative before the next one's turn.
 const TURN: usize = 20;
 
-/// Executes the declared mix on all alternatives in turns; returns the alternatives in their final
-/// state, with the measurements.
+/// Executes the declared mix on all alternatives alternately; returns the alternatives in their
+/// final state, with the measurements.
 pub(crate) async fn replayed<S: Subject>(
     around: &RunContext<'_>,
     session: &mut Option<ClientSession>,

@@ -446,7 +446,7 @@ fn cost(name: &str, writes: bool, per_second: f64, documents: f64, bytes: f64) -
 /// Appends the elements of a document.
 fn append(out: &mut Vec<u8>, document: &Document) {
     let bytes = document.to_vec().unwrap_or_default();
-    // Without the length prefix and the final zero.
+    // The size without the length prefix and the final zero.
     if bytes.len() > 5 {
         out.extend(&bytes[4..bytes.len() - 1]);
     }

@@ -248,7 +248,7 @@ async fn statistics(database: &Database, name: &str) -> Result<Document, Error> 
             all.insert(key, sum as i64);
         }
         if let Ok(sizes) = stats.get_document("indexSizes") {
-            // Without the reusable free space of the file, which depends on the times of
+            // The size without the reusable free space of the file, which depends on the times of
             // checkpoints.
             let used = sizes.iter().map(|(name, size)| {
                 let details = stats.get_document("indexDetails").and_then(|d| d.get_document(name));

@@ -253,7 +253,7 @@ impl Step {
                         }
                         set.insert(format!("{at}{field}"), value);
                     } else {
-                        // Fields that the parent copies or sums are updated there, too.
+                        // Fields that the parent copies or sums are also updated there.
                         let is_shown =
                             |list: &&Planned| list.fields.iter().any(|f| f.name == field);
                         match way.preview.as_ref().filter(is_shown) {

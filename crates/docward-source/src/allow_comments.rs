@@ -7,7 +7,7 @@ pub struct Allowed {
     pub line: u32,
     /// Codes or names of rules.
     pub rules: Vec<String>,
-    /// The last day on which the comment applies, as it is written; `None` for unlimited.
+    /// The last day on which the comment applies, as written; `None` for unlimited.
     pub until: Option<String>,
     /// The reason; empty if none was given.
     pub reason: String,
@@ -15,8 +15,8 @@ pub struct Allowed {
 
 const MARK: &str = "docward: allow ";
 
-/// Returns what comments of a text allow. Rules are separated by commas; an optional last day and the reason
-/// follow. `end_of_comment` returns where the comment around a position ends.
+/// Returns the findings that comments of a text allow. Rules are separated by commas; an optional last day and the
+/// reason follow. `end_of_comment` returns where the comment around a position ends.
 pub(super) fn allowed(text: &str, end_of_comment: impl Fn(usize) -> Option<usize>) -> Vec<Allowed> {
     let mut start = 0;
     text.split_inclusive('\n')
@@ -46,13 +46,13 @@ pub(super) fn allowed(text: &str, end_of_comment: impl Fn(usize) -> Option<usize
         .collect()
 }
 
-/// The comment on a line, as most languages write one.
+/// Returns the comment on a line, in the syntax of most languages.
 pub(super) fn at_end(line: &str) -> Option<&str> {
     let trimmed = line.trim_start();
     if trimmed.starts_with(['*', '#']) || trimmed.starts_with("/*") {
         return Some(trimmed);
     }
-    // `mongodb://` begins no comment.
+    // `mongodb://` does not begin a comment.
     let at = line.match_indices("//").find(|(at, _)| !line[..*at].ends_with(':'));
     at.map(|(at, _)| &line[at..]).or_else(|| line.split_once(" # ").map(|(_, remark)| remark))
 }

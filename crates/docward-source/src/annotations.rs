@@ -13,7 +13,7 @@ pub(super) struct Declarations<'t> {
     lines: Vec<&'t str>,
 }
 
-/// One declaration with what is attached to it.
+/// One declaration with its annotations.
 struct Declaration<'t> {
     /// The text before the name on its line: the type, in Java.
     head: &'t str,
@@ -48,7 +48,7 @@ impl<'t> Declarations<'t> {
         out
     }
 
-    /// Whether a comment or the declaration says that a field is not used any more.
+    /// Whether a comment or the declaration marks a field as no longer used.
     pub(super) fn is_deprecated(&self, at: Place) -> bool {
         let declaration = self.declaration(at);
         declaration.comments.iter().chain(&declaration.marks).any(|text| {
@@ -71,7 +71,7 @@ impl<'t> Declarations<'t> {
 
     /// The text of a declaration up to the comma, semicolon or end of line outside of brackets, and its last line.
     fn extent(&self, line: usize, column: usize) -> (String, usize) {
-        /// Longer declarations are no fields.
+        /// Longer declarations are not fields.
         const LINES: usize = 24;
         let (mut text, mut depth, mut quote) = (String::new(), 0_i32, None);
         for (at, whole) in self.lines.iter().enumerate().skip(line).take(LINES) {
@@ -176,7 +176,7 @@ const MINOR_UNITS: [&str; 14] = [
     "öre", "fils", "satoshi", "satoshis",
 ];
 
-/// Whether a comment says that an amount counts minor units, or a currency that has none.
+/// Whether a comment states that an amount counts minor units, or names a currency without minor units.
 fn names_minor_unit(comment: &str) -> bool {
     let lower = comment.to_lowercase();
     ["minor unit", "smallest unit", "smallest currency", "whole unit"]
@@ -188,7 +188,7 @@ fn names_minor_unit(comment: &str) -> bool {
         })
 }
 
-/// Whether a name says that a number counts minor units: `toCents`, `amountInKobo`.
+/// Whether a name shows that a number counts minor units: `toCents`, `amountInKobo`.
 pub(super) fn is_minor_unit(name: &str) -> bool {
     let words = docward_model::words::split(name);
     words.last().is_some_and(|last| MINOR_UNITS.contains(&last.as_str()))
@@ -281,7 +281,7 @@ pub(super) fn form_of(text: &str) -> Option<TextForm> {
     }
 }
 
-/// Whether a text has a day in it: `2024-03-01`.
+/// Whether a text contains a day: `2024-03-01`.
 fn shows_day(text: &str) -> bool {
     text.as_bytes().windows(10).any(|day| {
         day.iter().enumerate().all(|(n, byte)| match n {
@@ -291,7 +291,7 @@ fn shows_day(text: &str) -> bool {
     })
 }
 
-/// Whether a text has a time in it: `09:30`, `t10:`.
+/// Whether a text contains a time: `09:30`, `t10:`.
 fn shows_time(text: &str) -> bool {
     text.match_indices(':').any(|(at, _)| {
         let digits = |text: &mut dyn Iterator<Item = u8>| {

@@ -1,5 +1,4 @@
-//! Statements that are no updates: collections that are created or sharded, counts, joins, transactions
-//! and names.
+//! Statements that are not updates: collections that are created or sharded, counts, joins, transactions and names.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -124,7 +123,7 @@ impl<'u, 't> Scan<'u, 't> {
         }
     }
 
-    /// `Report.findOne({userId, visitDate})`: one document is found by a day and by what it is of.
+    /// `Report.findOne({userId, visitDate})`: finds one document by a day and by its owner.
     fn found_by_day(&mut self, call: &'u Call<'t>, method: &str, scope: ScopeId) {
         if !matches!(
             method,
@@ -191,7 +190,7 @@ impl<'u, 't> Scan<'u, 't> {
                 let mut methods = Vec::new();
                 let (value, _) = self.values.follow(&arg.value, scope);
                 value.visit(&mut |expr| methods.extend(expr.call().and_then(Call::method)));
-                // A builder shows all options; what any other function or variable holds is unknown.
+                // A builder shows all options; the content of any other function or variable is unknown.
                 let is_builder = methods.iter().any(|method| {
                     matches!(*method, "CreateCollection" | "CreateCollectionOptions")
                 });
@@ -257,8 +256,8 @@ impl<'u, 't> Scan<'u, 't> {
         });
     }
 
-    /// Whether a number only shows whether there is any: the code compares it with 0 or 1, or uses it as a condition.
-    /// A number in a variable counts if every use of the variable is such a test.
+    /// Whether a count only shows whether there is at least one document: the code compares it with 0 or 1, or uses it
+    /// as a condition. A count in a variable qualifies if every use of the variable is such a test.
     fn is_existence(&self, call: &'u Call<'t>, scope: ScopeId) -> bool {
         let unit = self.values.unit;
         let is_call = |expr: &Expr<'t>| bare(expr).call().is_some_and(|own| is_same(own, call));
@@ -298,7 +297,7 @@ impl<'u, 't> Scan<'u, 't> {
                     left,
                     right,
                 ) => compared(left, right),
-                // A comparison that may have more than two sides.
+                // A comparison that may have more than two operands.
                 Kind::Other(sides) if chains => match sides.as_slice() {
                     [left, right] => compared(left, right),
                     _ => 0,
@@ -307,7 +306,7 @@ impl<'u, 't> Scan<'u, 't> {
                 _ => 0,
             };
         };
-        // A condition is evaluated once, even if it decides about several branches. Its parts are statements as well.
+        // A condition is evaluated once, even if it decides about several branches. Its parts are also statements.
         let mut conditions: BTreeMap<(usize, usize), &Expr<'t>> = BTreeMap::new();
         for (id, held) in unit.scopes.iter().enumerate() {
             if let ScopeKind::Branch(Some(condition)) = &held.kind
@@ -336,7 +335,7 @@ impl<'u, 't> Scan<'u, 't> {
         asked > 0 && all <= asked + logged
     }
 
-    /// Whether the function goes on to store a document in the collection that was counted.
+    /// Whether the function then stores a document in the collection that was counted.
     fn inserts_after(&self, collection: Option<&str>, at: usize, scope: ScopeId) -> bool {
         const INSERTS: [&str; 9] = [
             "insertOne",
@@ -359,7 +358,7 @@ impl<'u, 't> Scan<'u, 't> {
                 return;
             }
             let target = call.receiver().and_then(|of| self.values.target(of, inner));
-            // `user.save()` of a document that was made before.
+            // `user.save()` of a document that was created before.
             inserts |= match (target, collection) {
                 (Some(target), Some(collection)) => target.collection == collection,
                 _ => call.method() == Some("save"),
@@ -368,7 +367,7 @@ impl<'u, 't> Scan<'u, 't> {
         inserts
     }
 
-    /// A pipeline that reads, with what it joins.
+    /// A pipeline that reads, with the collections that it joins.
     fn pipeline(&mut self, call: &'u Call<'t>, at: usize, scope: ScopeId) {
         let collection =
             call.receiver().and_then(|of| self.values.target(of, scope)).map(|t| t.collection);
@@ -394,7 +393,7 @@ impl<'u, 't> Scan<'u, 't> {
         }
     }
 
-    /// The collections that a transaction writes: those of the function it is given, or of the one around.
+    /// The collections that a transaction writes: those of the function it receives, or of the enclosing one.
     fn transaction(&mut self, call: &'u Call<'t>, at: usize, scope: ScopeId) {
         let unit = self.values.unit;
         let given = call.args.iter().find_map(|arg| match arg.value.kind {
@@ -462,8 +461,8 @@ impl<'u, 't> Scan<'u, 't> {
         });
     }
 
-    /// Where objects begin that are parts of a document: elements of arrays and objects within others. Their
-    /// `_id` is no key of a collection.
+    /// Returns the positions of objects that are parts of a document: elements of arrays and objects within others.
+    /// Their `_id` is not a key of a collection.
     fn elements(&self) -> BTreeSet<usize> {
         let unit = self.values.unit;
         let mut found = BTreeSet::new();
@@ -476,7 +475,7 @@ impl<'u, 't> Scan<'u, 't> {
         };
         unit.each(|scope, expr| match &expr.kind {
             Kind::Object(entries) => {
-                // `$push: {items: item}` with an `item` that was made before.
+                // `$push: {items: item}` with an `item` that was created before.
                 let pushed = entries.iter().filter(|entry| {
                     matches!(entry.name(), Some("$push" | "$addToSet" | "$each" | "$concatArrays"))
                 });
@@ -555,7 +554,7 @@ impl<'u, 't> Scan<'u, 't> {
         answered && !used
     }
 
-    /// `STORE.append(event)` of a list that nothing of the file is stored from.
+    /// `STORE.append(event)` of a list from which the file stores nothing.
     fn is_kept_in_memory(&self, call: &Call<'t>) -> bool {
         let adds = matches!(call.method(), Some("append" | "push" | "add"));
         let list = call.receiver().and_then(base_name).filter(|_| adds);
@@ -590,7 +589,7 @@ impl<'u, 't> Scan<'u, 't> {
                     }
                 }
             });
-            // `nanoid(7)`: short on purpose, to be read and typed.
+            // `nanoid(7)`: short on purpose, for people who read and type it.
             let is_short = entry.value.call().is_some_and(|call| {
                 call.method() == Some("nanoid") && call.positional(0).is_some()
             });
@@ -627,7 +626,7 @@ pub(super) fn is_same(one: &Call<'_>, other: &Call<'_>) -> bool {
     (one.callee.at, one.callee.end) == (other.callee.at, other.callee.end)
 }
 
-/// An expression without what is only around it: `await x`, `(x)`.
+/// An expression without its wrapper: `await x`, `(x)`.
 fn bare<'e, 't>(expr: &'e Expr<'t>) -> &'e Expr<'t> {
     match &expr.kind {
         Kind::Other(items) if items.len() == 1 => bare(&items[0]),

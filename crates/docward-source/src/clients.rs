@@ -1,4 +1,4 @@
-//! Clients: where they are made, with which connection string and options, and how often.
+//! Clients: the places that create them, their connection strings and options, and how often they are created.
 
 mod remade;
 
@@ -16,7 +16,7 @@ use super::{
     values::{Folded, Fragment},
 };
 
-/// A call that makes a client.
+/// A call that creates a client.
 pub(crate) struct Made<'u, 't> {
     pub(crate) driver: Driver,
     pub(crate) uri: Option<(&'u Expr<'t>, ScopeId)>,
@@ -25,13 +25,13 @@ pub(crate) struct Made<'u, 't> {
     pub(crate) whole: bool,
     /// Hosts that a builder names.
     pub(crate) hosts: Vec<String>,
-    /// Whether the driver gives it the connections of an earlier client that was made in the same way.
+    /// Whether the driver gives it the connections of an earlier client that was created in the same way.
     pub(crate) is_shared: bool,
 }
 
 /// The facts about a connection string with a password.
 struct Found {
-    /// With the password blotted out.
+    /// The string with its password masked.
     shown: String,
     mark: u64,
     fallback: bool,
@@ -65,7 +65,7 @@ impl<'u, 't> Scan<'u, 't> {
         self.serverless();
     }
 
-    /// Options out of an object; whether all of it could be read.
+    /// Returns the options in an object, and whether all of it could be read.
     pub(crate) fn options_of(
         &self,
         expr: &'u Expr<'t>,
@@ -82,7 +82,7 @@ impl<'u, 't> Scan<'u, 't> {
         steps: u32,
         out: &mut Vec<CodeOption>,
     ) -> bool {
-        // `a = {...a}` holds itself.
+        // `a = {...a}` contains itself.
         if steps > 8 {
             return false;
         }
@@ -110,7 +110,7 @@ impl<'u, 't> Scan<'u, 't> {
         matches!(folded.fragments.first(), Some(Fragment::Text(text, _)) if text.starts_with("mongodb"))
     }
 
-    /// Files a client.
+    /// Records a client.
     fn client(&mut self, at: usize, scope: ScopeId, made: Made<'u, 't>) {
         let folded = made.uri.map(|(uri, scope)| self.values.fold(uri, scope));
         // A host that another file names, among parts that are computed, is one of several.
@@ -161,8 +161,8 @@ impl<'u, 't> Scan<'u, 't> {
         self.out.clients.push(client);
     }
 
-    /// Whether a branch around a place tests an option that turns off certificate checks. The author of the
-    /// connection string then chose this.
+    /// Whether an enclosing branch tests an option that turns off certificate checks. The author of the connection
+    /// string then chose this.
     fn is_behind_a_test_of_checks(&self, at: usize) -> bool {
         let unit = self.values.unit;
         unit.around(unit.scope_at(at)).any(|id| {
@@ -173,7 +173,7 @@ impl<'u, 't> Scan<'u, 't> {
         })
     }
 
-    /// Whether a comment on the line, or on one of the few lines before it, says why connections are as they are.
+    /// Whether a comment on the line, or on one of the few lines before it, explains the settings of the connection.
     fn is_explained(&self, at: usize) -> bool {
         const NEAR: usize = 5;
         const REASONS: [&str; 13] = [
@@ -242,7 +242,7 @@ impl<'u, 't> Scan<'u, 't> {
             folded.fragments.first(),
             Some(Fragment::Text(text, _)) if text.trim_start().starts_with("mongodb")
         );
-        // A host alone, or all of a connection string but its scheme, which PyMongo, monk and mongoskin take.
+        // A host alone, or a connection string without its scheme, which PyMongo, monk and mongoskin accept.
         let is_bare = !starts && is_address_without_scheme(folded);
         if !starts && !is_bare {
             return folded.is_unknown().then(unknown);
@@ -356,7 +356,7 @@ fn is_address_without_scheme(folded: &Folded) -> bool {
         && (folded.whole().is_some() || texts().any(|text| text.contains('@')))
 }
 
-/// A client of which only its options are known.
+/// A client of which only the options are known.
 fn unknown() -> ClientUri {
     let mut client = docward_uri::parse_template(&[Piece::Text("mongodb://"), Piece::Hole])
         .map(|parsed| parsed.client(Purpose::Client))

@@ -1,4 +1,4 @@
-//! Names of collections that are computed, and time limits of calls to the server.
+//! Computed names of collections, and time limits of calls to the server.
 
 use docward_model::code::{ComputedName, Deadline};
 
@@ -17,7 +17,7 @@ fn is_id(name: &str) -> bool {
 }
 
 impl<'u, 't> Scan<'u, 't> {
-    /// Records collections whose names are put together: `db.collection("chat_" + userId)`, `db[f"chat_{user_id}"]`.
+    /// Records collections whose names are assembled: `db.collection("chat_" + userId)`, `db[f"chat_{user_id}"]`.
     pub(super) fn computed_names(&mut self) {
         let mut found = Vec::new();
         self.values.unit.each(|scope, expr| {
@@ -47,7 +47,7 @@ impl<'u, 't> Scan<'u, 't> {
                     });
                     parts.collect()
                 }
-                // A variable alone says what it holds by its name only.
+                // Only the name of a variable shows its content.
                 false => match name.last_name().filter(|name| is_id(name)) {
                     Some(name) => format!("{{{name}}}"),
                     None => continue,
@@ -107,7 +107,7 @@ impl<'u, 't> Scan<'u, 't> {
             })
     }
 
-    /// A length of time of Go, `10 * time.Second`, in nanoseconds.
+    /// A duration of Go, `10 * time.Second`, in nanoseconds.
     fn duration(&self, expr: &'u Expr<'t>, scope: ScopeId) -> Option<i64> {
         let (expr, scope) = self.values.follow(expr, scope);
         match &expr.kind {

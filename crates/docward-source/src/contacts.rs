@@ -1,12 +1,12 @@
-//! Where code contacts the server when the program starts, or asks whether it is there.
+//! Finds code that contacts the server when the program starts, or that checks whether the server is reachable.
 //!
-//! A program that does either learns of a wrong address or password before its first request. Commands such as `ping`
+//! A program that does either discovers a wrong address or password before its first request. Commands such as `ping`
 //! count everywhere. Operations and `connect()` count only in code that runs when the program starts:
 //!
 //! - at the top level of a file, and in functions and callbacks that are called there;
 //! - in functions that frameworks call once.
 //!
-//! Functions that other files may call are recorded by name, and so are the calls at the start. Rules join the two.
+//! Functions that other files may call are recorded by name, and so are the calls at the start. Rules match the two.
 
 use std::collections::BTreeSet;
 
@@ -34,7 +34,7 @@ const COMMANDS: [&str; 13] = [
     "ListDatabaseNames",
 ];
 
-/// Methods that send the command they are given.
+/// Methods that send the command in their arguments.
 const SENDS: [&str; 7] = [
     "command",
     "runCommand",
@@ -97,7 +97,7 @@ const RUNS: [&str; 18] = [
 ];
 
 impl<'u, 't> Scan<'u, 't> {
-    /// Notes where the server is contacted.
+    /// Records the contacts with the server.
     pub(super) fn contacts(&mut self) {
         let unit = self.values.unit;
         let start = started(unit, self.within);
@@ -116,7 +116,7 @@ impl<'u, 't> Scan<'u, 't> {
             let is_at_start = is_within(unit, scope, &start);
             if is_at_start {
                 called.insert(method);
-                // `setup(db)` is called there, and `Depends(get_db)` hands over what is called.
+                // `setup(db)` is called there, and `Depends(get_db)` passes a function that is called.
                 called.extend(call.args.iter().filter_map(|arg| match &arg.value.kind {
                     Kind::Name(name) if RUNS.contains(&method) => Some(*name),
                     _ => None,
@@ -181,7 +181,7 @@ impl<'u, 't> Scan<'u, 't> {
                 })
         });
         if COMMANDS.contains(&method) {
-            // Other servers are pinged as well, as are hosts.
+            // Hosts and other servers also have pings.
             let is_other = of.and_then(Expr::last_name).is_some_and(is_of_another);
             return is_database || (of.is_some() && is_of_mongodb && !is_other);
         }
@@ -208,7 +208,7 @@ impl<'u, 't> Scan<'u, 't> {
             matches!(arg.value.kind, Kind::Function(_))
                 || matches!(&arg.value.kind, Kind::Name(name) if ["cb", "callback", "done", "next"].contains(name))
         });
-        // `export default client.connect()` hands it on.
+        // `export default client.connect()` passes it on.
         let is_awaited = self.text[expr.at..].starts_with("await")
             || self.text[..expr.at].trim_end().ends_with("default");
         !is_alone || has_callback || is_awaited || self.listens_for_errors()
@@ -244,7 +244,7 @@ impl<'u, 't> Scan<'u, 't> {
     }
 }
 
-/// Whether a name says the client of another server.
+/// Whether a name denotes the client of another server.
 pub(crate) fn is_of_another(name: &str) -> bool {
     const OTHERS: [&str; 11] =
         ["redis", "rdb", "socket", "amqp", "rabbit", "kafka", "pg", "mysql", "sql", "ws", "nats"];
@@ -284,7 +284,7 @@ fn is_server_command(name: &str) -> bool {
     NAMES.contains(&name.to_ascii_lowercase().as_str())
 }
 
-/// Whether a function answers who asks for the state of the program.
+/// Whether a function reports the health of the program.
 fn asks_for_health(function: &Function<'_>) -> bool {
     let name = function.name.to_ascii_lowercase();
     ["health", "readiness", "liveness", "isready", "is_ready"]
@@ -301,7 +301,7 @@ fn is_connection_state(expr: &Expr<'_>) -> bool {
     of.is_some_and(|name| matches!(name, "connection" | "conn"))
 }
 
-/// Functions that run once when the program starts.
+/// Returns the functions that run once when the program starts.
 fn started<'t>(unit: &Unit<'t>, file: &str) -> BTreeSet<ScopeId> {
     let mut start: BTreeSet<ScopeId> = (0..unit.scopes.len())
         .filter(|id| match &unit.scopes[*id].kind {
@@ -383,7 +383,7 @@ fn is_entry(unit: &Unit<'_>, id: ScopeId, function: &Function<'_>) -> bool {
         }
 }
 
-/// Whether a scope belongs to no function, or to one of these and to no other in between.
+/// Whether a scope is outside of all functions, or directly inside one of these.
 fn is_within(unit: &Unit<'_>, scope: ScopeId, start: &BTreeSet<ScopeId>) -> bool {
     unit.function(scope).is_none_or(|(id, _)| start.contains(&id))
 }

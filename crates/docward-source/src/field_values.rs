@@ -1,6 +1,6 @@
 //! Values that code puts into fields of documents: fractions, whole numbers and dates as text.
 //!
-//! A value counts only if it is bound to a field of a collection or model. It may stand in a document that a statement
+//! A value counts only if it is bound to a field of a collection or model. It may be in a document that a statement
 //! writes or in the constructor of a model. It may also be assigned to a member of a created or loaded document.
 
 use docward_model::code::{FieldValue, TextForm, ValueKind};
@@ -13,12 +13,12 @@ use super::{
     targets::Target,
 };
 
-/// How deep expressions are looked into.
+/// Maximum depth to which expressions are examined.
 const MAX_DEPTH: u32 = 12;
 /// The cost of following a name. Expressions of names that lead to further names grow quickly.
 const NAME: u32 = 4;
 
-/// Methods of collections and models that are given whole documents.
+/// Methods of collections and models that receive whole documents.
 const INSERTS: [&str; 11] = [
     "insertOne",
     "insertMany",
@@ -33,7 +33,7 @@ const INSERTS: [&str; 11] = [
     "insertOneAsync",
 ];
 
-/// Methods of collections and models that are given a filter, and what to change or put in its place.
+/// Methods of collections and models that receive a filter, and a change or a replacement.
 const UPDATES: [&str; 22] = [
     "updateOne",
     "updateMany",
@@ -92,7 +92,7 @@ struct Found<'u, 't> {
 }
 
 impl<'u, 't> Scan<'u, 't> {
-    /// Finds the values of the file that say something about the type of a field.
+    /// Finds the values of the file that show the type of a field.
     pub(super) fn field_values(&mut self) {
         let unit = self.values.unit;
         let mut found: Vec<Found<'u, 't>> = Vec::new();
@@ -128,7 +128,7 @@ impl<'u, 't> Scan<'u, 't> {
         }
     }
 
-    /// Values in the documents that a call is given.
+    /// Returns the values in the documents that a call receives.
     fn written_by(&self, call: &'u Call<'t>, scope: ScopeId, found: &mut Vec<Found<'u, 't>>) {
         let Some(method) = call.method() else { return };
         let unit = self.values.unit;
@@ -145,7 +145,7 @@ impl<'u, 't> Scan<'u, 't> {
                     self.of_builders(&target, call, scope, found);
                 }
             }
-            // `order.setTotal(total)` of a document that was made here.
+            // `order.setTotal(total)` of a document that was created here.
             Some(of) if unit.language.is_jvm() && method.starts_with("set") => {
                 let Kind::Name(root) = of.kind else { return };
                 let (Some(model), [arg]) = (self.made_as(root, scope), call.args.as_slice()) else {
@@ -194,11 +194,11 @@ impl<'u, 't> Scan<'u, 't> {
         }
     }
 
-    /// The model that a constructor makes documents of.
+    /// The model whose documents a constructor creates.
     fn model_named(&self, callee: &'u Expr<'t>, scope: ScopeId) -> Option<Owner> {
         let target = self.values.target(callee, scope).filter(|target| target.is_model);
         let name = callee.last_name()?;
-        // Classes of Python that a statement stores as they are.
+        // Classes of Python that a statement stores without changes.
         let kept = || self.values.known.kept.contains_key(name);
         target.map(Owner::from).or_else(|| kept().then(|| Owner::model(name.to_owned())))
     }
@@ -211,7 +211,7 @@ impl<'u, 't> Scan<'u, 't> {
         })
     }
 
-    /// The model that the search begins with of which a variable is the result: `Plan.objects(id=id).first()`.
+    /// The model of the query whose result a variable holds: `Plan.objects(id=id).first()`.
     fn searched_in(&self, root: &str, scope: ScopeId) -> Option<Owner> {
         let given = self.values.given(root, scope);
         given.into_iter().find_map(|(at, value)| {
@@ -227,7 +227,7 @@ impl<'u, 't> Scan<'u, 't> {
         })
     }
 
-    /// The model that a variable is made with, or the collection that it is given to as a document.
+    /// The model that creates the value of a variable, or the collection that receives it as a document.
     fn made_as(&self, root: &str, scope: ScopeId) -> Option<Owner> {
         let given = self.values.given(root, scope);
         given.into_iter().find_map(|(at, value)| match &value.kind {
@@ -237,7 +237,7 @@ impl<'u, 't> Scan<'u, 't> {
         })
     }
 
-    /// The collection that a function gives a variable to: `db.orders.insert_one(order)`.
+    /// The collection that a function passes a variable to: `db.orders.insert_one(order)`.
     fn stored_in(&self, name: &str, scope: ScopeId) -> Option<Owner> {
         let unit = self.values.unit;
         let owner = self.values.owner(scope);
@@ -423,7 +423,7 @@ impl<'u, 't> Scan<'u, 't> {
         }
     }
 
-    /// The form of a text that a call makes of a point in time.
+    /// The form of the string that a call creates from a point in time.
     fn date_text(&self, call: &'u Call<'t>, scope: ScopeId) -> Option<TextForm> {
         const MAKES: [&str; 12] = [
             "toISOString",
@@ -484,7 +484,7 @@ impl<'u, 't> Scan<'u, 't> {
                 "now" | "utcnow" | "Now" | "utc" | "local" | "today",
             ) => Some(TextForm::Instant),
             (_, "date") => of.and_then(|of| self.time(of, scope)).map(|_| TextForm::Day),
-            // Methods of a point in time that answer another one.
+            // Methods of a point in time that return another one.
             (
                 _,
                 "utc" | "UTC" | "tz" | "add" | "subtract" | "startOf" | "endOf" | "local" | "Local"
@@ -517,7 +517,7 @@ fn has_fraction(text: &str) -> bool {
         .is_some_and(|(_, digits)| digits.bytes().any(|b| (b'1'..=b'9').contains(&b)))
 }
 
-/// Whether an expression is 100 or 1000: what turns an amount into minor units, or back.
+/// Whether an expression is 100 or 1000, which converts an amount to minor units, or back.
 fn is_power_of_ten(expr: &Expr<'_>) -> bool {
     matches!(expr.kind, Kind::Number("100" | "100.0" | "1000" | "1e2" | "1e8" | "100000000"))
 }

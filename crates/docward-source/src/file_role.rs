@@ -49,7 +49,7 @@ pub(super) fn is_script(file: &str) -> bool {
         })
 }
 
-/// Classes and methods that a tool for migrations runs once.
+/// Whether a file has classes and methods that a migration tool runs once.
 pub(super) fn is_migration(unit: &Unit<'_>) -> bool {
     unit.scopes.iter().any(|scope| match &scope.kind {
         ScopeKind::Class { marks, .. } | ScopeKind::Function(Function { marks, .. }) => marks
@@ -59,7 +59,7 @@ pub(super) fn is_migration(unit: &Unit<'_>) -> bool {
     })
 }
 
-/// Calls of programs that do not end by themselves.
+/// Calls of programs that do not end on their own.
 const STAYS: [&str; 20] = [
     "listen",
     "createServer",
@@ -83,7 +83,7 @@ const STAYS: [&str; 20] = [
     "FastAPI",
 ];
 
-/// Whether a program does one thing and ends: a probe, a check before a start, a script that people run by hand. It
+/// Whether a program performs one task and ends: a probe, a check before a start, a script that people run by hand. It
 /// exports nothing, and neither serves requests nor waits for events.
 pub(super) fn is_one_shot(unit: &Unit<'_>) -> bool {
     let mut called = BTreeSet::new();
@@ -123,7 +123,7 @@ pub(super) fn is_one_shot(unit: &Unit<'_>) -> bool {
     }
 }
 
-/// Whether a script hands something out to others.
+/// Whether a script exports something.
 fn exports(unit: &Unit<'_>) -> bool {
     let is_export = |target: &Expr<'_>| {
         target.path().is_some_and(|path| path == "module.exports" || path.starts_with("exports."))
@@ -136,7 +136,7 @@ fn exports(unit: &Unit<'_>) -> bool {
 
 /// Whether a compiler or bundler wrote a file. Findings belong to its source.
 pub(super) fn is_generated(text: &str, kind: FileKind) -> bool {
-    /// Lines of people are shorter on average.
+    /// Lines written by people are shorter on average.
     const LONG_LINES: usize = 400;
     /// Shorter files may be one long line that a person wrote.
     const FEW: usize = 4000;
@@ -164,7 +164,7 @@ pub(super) fn is_generated(text: &str, kind: FileKind) -> bool {
     is_compiled || is_bundle || is_minified
 }
 
-/// Whether a file describes runs of tests on a server for that: they start databases of their own.
+/// Whether a file describes test runs: they start separate servers.
 pub(super) fn is_ci(file: &str) -> bool {
     let lower = file.to_ascii_lowercase();
     let name = lower.rsplit('/').next().unwrap_or(&lower);

@@ -112,7 +112,7 @@ const VERBS: [&str; 17] = [
     "handleRequest",
 ];
 
-/// Whether a function runs once for every request, event or job; in words.
+/// Returns a description of a function that runs once for every request, event or job.
 pub(crate) fn handler<'t>(unit: &Unit<'t>, id: ScopeId, file: &str) -> Option<String> {
     let ScopeKind::Function(function) = &unit.scopes[id].kind else { return None };
     let dialect = unit.language.dialect();
@@ -196,12 +196,12 @@ pub(crate) fn repeated(unit: &Unit<'_>, scope: ScopeId, file: &str, text: &str) 
     None
 }
 
-/// The handler around a scope, loops aside; also through functions inside of it.
+/// The handler around a scope, ignoring loops; also through functions inside of it.
 pub(crate) fn handler_around(unit: &Unit<'_>, scope: ScopeId, file: &str) -> Option<String> {
     unit.around(scope).find_map(|id| handler(unit, id, file))
 }
 
-/// Whether a function is one that keeps what it makes: a bean, a fixture, a start-up hook.
+/// Whether a framework calls a function once and keeps its result: a bean, a fixture, a start-up hook.
 pub(crate) fn is_made_once(function: &Function<'_>) -> bool {
     const ONCE: [&str; 19] = [
         "lru_cache",
@@ -244,8 +244,8 @@ pub(crate) fn is_made_once(function: &Function<'_>) -> bool {
     )
 }
 
-/// Whether a file answers requests: it has a handler, or uses a web framework. Then, whether a process of it may live
-/// for a few calls only.
+/// Whether a file answers requests: it has a handler, or uses a web framework. If so, whether its process may live for
+/// a few calls only.
 pub(crate) fn serving(unit: &Unit<'_>, file: &str) -> Option<bool> {
     let is_framework = unit.language.dialect().is_framework;
     let is_next = |module: &str| module == "next" || module.starts_with("next/");
@@ -270,8 +270,8 @@ pub(crate) fn serving(unit: &Unit<'_>, file: &str) -> Option<bool> {
     (serves || is_short_lived).then_some(is_short_lived)
 }
 
-/// Whether a list of libraries names a web framework: then the program answers requests, wherever it does so. Whether
-/// a process of it may live for a few calls only.
+/// Whether a list of libraries names a web framework: the program then answers requests. If so, whether its process may
+/// live for a few calls only.
 pub(crate) fn serving_by_libraries(file: &str, text: &str) -> Option<bool> {
     match file.rsplit('/').next().unwrap_or(file) {
         "package.json" => {
@@ -290,7 +290,7 @@ pub(crate) fn serving_by_libraries(file: &str, text: &str) -> Option<bool> {
     }
 }
 
-/// Names of functions that something in the file calls, with the scope of each call.
+/// Returns the calls of a name in the file, with the scope and the position of each call.
 pub(crate) fn callers<'t>(unit: &Unit<'t>, name: &str) -> Vec<(ScopeId, usize)> {
     let mut found = Vec::new();
     unit.each(|scope, expr| {

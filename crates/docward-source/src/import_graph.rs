@@ -1,8 +1,8 @@
 //! Finds files of a project that no running file imports: modules of JavaScript, TypeScript and Python that no other file
 //! imports, and modules that only such files import.
 //!
-//! In doubt a file counts as reached. This holds for folders that are loaded as a whole, and for files that a framework
-//! finds by path. It also holds for files that start by themselves, and for files that settings name.
+//! In case of doubt, a file counts as reached. This holds for folders that are loaded as a whole, and for files that a
+//! framework finds by path. It also holds for entry points, and for files that settings name.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -22,7 +22,7 @@ pub struct Module {
 enum Wanted {
     /// At this path in the project, without its ending.
     At(String),
-    /// At a path that ends so.
+    /// The end of a path.
     Ending(String),
     /// Everything in this folder.
     In(String),
@@ -30,7 +30,7 @@ enum Wanted {
     Folder(String),
 }
 
-/// Folders that a file may load as a whole: it lists files, and names them.
+/// Folders that a file may load as a whole: it lists their files, and names the folders.
 fn loaded_folders(text: &str) -> Vec<Wanted> {
     const LISTS: [&str; 12] = [
         "readdir",
@@ -67,7 +67,7 @@ fn loaded_folders(text: &str) -> Vec<Wanted> {
     out
 }
 
-/// The file that others get who import a published package, by its `package.json`.
+/// The file that importers of a published package receive, by its `package.json`.
 pub fn entry_of_package(within: &str, text: &[u8]) -> Option<String> {
     let package: serde_json::Value = serde_json::from_slice(text).ok()?;
     let is_private = package.get("private").and_then(serde_json::Value::as_bool) == Some(true);
@@ -96,14 +96,14 @@ fn folder(within: &str) -> &str {
     within.rsplit_once('/').map_or("", |(folder, _)| folder)
 }
 
-/// A path without the ending of its name, where that says the language.
+/// A path without the extension of its name, if the extension shows the language.
 fn stem(within: &str) -> &str {
     const ENDINGS: [&str; 11] =
         [".js", ".ts", ".mjs", ".cjs", ".mts", ".cts", ".jsx", ".tsx", ".py", ".vue", ".svelte"];
     ENDINGS.iter().find_map(|ending| within.strip_suffix(ending)).unwrap_or(within)
 }
 
-/// `a/b/../c` without detours.
+/// `a/b/../c` in normalised form.
 fn joined(folder: &str, path: &str) -> String {
     let mut parts: Vec<&str> = folder.split('/').filter(|part| !part.is_empty()).collect();
     for part in path.split('/') {
@@ -175,7 +175,7 @@ fn of_python(within: &str, text: &str) -> Module {
                 rest = after;
                 continue;
             };
-            // Names may go on over several lines in parentheses.
+            // Names in parentheses may continue over several lines.
             let names = match names.trim_start().strip_prefix('(') {
                 Some(_) => {
                     let at = text.len() - rest.len() + line.find('(').unwrap_or_default();
@@ -237,7 +237,7 @@ pub fn importers(files: &BTreeMap<String, Module>) -> BTreeMap<String, BTreeSet<
 fn edges(files: &BTreeMap<String, Module>) -> BTreeMap<&str, BTreeSet<&str>> {
     let by_stem: BTreeMap<&str, &str> =
         files.keys().map(|file| (stem(file), file.as_str())).collect();
-    // Files by the last part of their path, to find those that end so.
+    // Files by the last part of their path, to find imports by the end of the path.
     let mut by_last: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
     for file in files.keys() {
         let path = stem(file);
@@ -287,8 +287,7 @@ fn edges(files: &BTreeMap<String, Module>) -> BTreeMap<&str, BTreeSet<&str>> {
     taken
 }
 
-/// Files that nothing reaches, of those that are given with what they say; `named` are words of settings, which may start
-/// a file by its name.
+/// Returns the files that no entry point reaches. `named` are words of settings, which may start a file by its name.
 pub fn unreached(
     files: &BTreeMap<String, Module>,
     named: impl Fn(&str) -> bool,
@@ -319,7 +318,7 @@ pub fn unreached(
             && is_by_name(file)
             && !named(stem(file).rsplit('/').next().unwrap_or(file))
     };
-    // A file that no other file imports is either the start of a program or unused.
+    // A file that no other file imports is either an entry point or unused.
     let first = files.iter().filter(|(file, _)| !by_others.contains(file.as_str()));
     let (forgotten, begin): (Vec<_>, Vec<_>) =
         first.partition(|(file, module)| is_forgotten(file, module));
@@ -389,7 +388,7 @@ fn is_found_by_place(file: &str) -> bool {
         || is_routed(file)
 }
 
-/// Whether a framework takes what a file hands out by the place of the file.
+/// Whether a framework finds the exports of a file by the place of the file.
 pub(super) fn is_routed(file: &str) -> bool {
     const FOLDERS: [&str; 22] = [
         "pages",
@@ -418,7 +417,7 @@ pub(super) fn is_routed(file: &str) -> bool {
     let path = stem(file);
     let (folders, name) = path.rsplit_once('/').unwrap_or(("", path));
     let name = name.to_ascii_lowercase();
-    // Further up, `app` and `api` hold whole programs.
+    // Folders named `app` and `api` higher in the path hold whole programs.
     let last = folders.rsplit('/').next().unwrap_or(folders).to_ascii_lowercase();
     matches!(name.as_str(), "route" | "page" | "layout" | "middleware")
         || name.starts_with(['+', '['])
@@ -464,7 +463,7 @@ mod tests {
         ];
         let dead = ["controllers/carts.js", "models/cart.js", "routes/carts.js"];
         assert_eq!(forgotten(&files), dead);
-        // A setting that starts it, and a folder that is loaded as a whole.
+        // A setting that starts the file, and a folder that is loaded as a whole.
         files.push(("package.json", "{\"scripts\": {\"carts\": \"node routes/carts\"}}"));
         assert!(forgotten(&files).is_empty());
         files.pop();
@@ -486,7 +485,7 @@ mod tests {
         assert_eq!(forgotten(&files), ["backend/models/Order.js"]);
         files[0].1 = "exports.a = 1;";
         assert!(forgotten(&files).is_empty(), "somebody may load all of them");
-        // Files that were moved away are asked for where they were.
+        // Other files still import moved files at their old place.
         let moved = [
             (
                 "src/app.js",

@@ -17,7 +17,7 @@ const EXPIRY: [&str; 6] = [
     "SetExpireAfterSeconds",
     "expire",
 ];
-/// How a text shows that something declares expiry.
+/// The part of a name by which a text declares expiry.
 const WRITTEN: &str = "xpireAfter";
 
 impl<'u, 't> Scan<'u, 't> {
@@ -71,7 +71,7 @@ impl<'u, 't> Scan<'u, 't> {
             }
         }
         let mut written = self.text.contains(WRITTEN);
-        // `{type: Date, expires: 60}` of Mongoose: `expires` beside other fields is a field.
+        // `{type: Date, expires: 60}` of Mongoose: `expires` next to other fields is a field.
         unit.each(|_, expr| {
             let Kind::Object(entries) = &expr.kind else { return };
             let has = |name| entries.iter().any(|entry| entry.name() == Some(name));
@@ -218,7 +218,7 @@ impl<'u, 't> Scan<'u, 't> {
         }
     }
 
-    /// The model that a schema is given to: `mongoose.model('User', schema)`.
+    /// The model of a schema: `mongoose.model('User', schema)`.
     fn model_of_schema(&self, schema: &'u Expr<'t>, scope: ScopeId) -> Option<String> {
         let mut found = None;
         self.values.unit.each(|at, expr| {
@@ -236,7 +236,7 @@ impl<'u, 't> Scan<'u, 't> {
         found
     }
 
-    /// The collection or model that a call makes an index of.
+    /// The collection or model for which a call creates an index.
     fn indexed(&self, call: &'u Call<'t>, scope: ScopeId) -> Option<String> {
         let of = call.receiver()?;
         if call.method() == Some("index") {
@@ -271,7 +271,7 @@ impl<'u, 't> Scan<'u, 't> {
         self.values.text(expr, scope).map(|name| vec![name])
     }
 
-    /// Whether options say that documents expire.
+    /// Whether options set an expiry of documents.
     fn expires(&self, options: &'u Expr<'t>, scope: ScopeId) -> bool {
         let (value, _) = self.values.follow(options, scope);
         let mut found = false;

@@ -1,8 +1,8 @@
-//! Queries that are built from what a request sends: JavaScript and patterns out of its texts, operators out of its
+//! Queries that are built from input of a request: JavaScript and patterns from its strings, operators from its
 //! objects.
 //!
-//! A value counts only while bindings show that it is the request's own: a call that is not known ends the way, since
-//! it may check, cast or escape.
+//! A value counts only while bindings show that it is input of the request. An unknown call ends the path, since it may
+//! check, cast or escape the value.
 
 use docward_model::code::{Injection, InjectionKind, InputGuard};
 
@@ -19,7 +19,7 @@ use super::{
 pub(super) enum Shape {
     /// A text.
     Text,
-    /// An object as well, if the query string parser supports nesting.
+    /// A string, or also an object if the query string parser supports nesting.
     Query,
     /// An object too.
     Any,
@@ -29,12 +29,12 @@ pub(super) enum Shape {
 #[derive(Clone, Debug)]
 pub(super) struct Input {
     pub(super) shape: Shape,
-    /// As the code says it.
+    /// The input as written in the code.
     pub(super) shown: String,
 }
 
 const MAX_STEPS: u32 = 7;
-/// Calls after which a value is the same text, or an error.
+/// Calls that return the same string, or raise an error.
 const STAYS_TEXT: [&str; 19] = [
     "trim",
     "toLowerCase",
@@ -75,7 +75,7 @@ const OF_TEXTS: [&str; 16] = [
     "upper",
     "encode",
 ];
-/// Parts of names of functions that check what they are given.
+/// Parts of names of functions that check their arguments.
 const CHECKS: [&str; 19] = [
     "valid",
     "check",
@@ -175,7 +175,7 @@ impl<'u, 't> Scan<'u, 't> {
         found
     }
 
-    /// Whether a middleware gives whole requests to a function that removes operators.
+    /// Whether a middleware passes whole requests to a function that removes operators.
     fn sanitizes_all(&self) -> bool {
         let unit = self.values.unit;
         let mut found = false;
@@ -196,7 +196,7 @@ impl<'u, 't> Scan<'u, 't> {
         found
     }
 
-    /// Operators that hold JavaScript or a pattern, wherever their document goes.
+    /// Operators that contain JavaScript or a pattern, in any document.
     fn of_operators(&self, object: &'u Expr<'t>, scope: ScopeId, out: &mut Vec<Injection>) {
         let Kind::Object(entries) = &object.kind else { return };
         for entry in entries {
@@ -322,7 +322,7 @@ impl<'u, 't> Scan<'u, 't> {
         }
     }
 
-    /// The collection that a call is about, and whether bindings prove that it is one of MongoDB.
+    /// The collection that a call uses, and whether bindings prove that it is one of MongoDB.
     pub(super) fn target_of(
         &self,
         expr: &'u Expr<'t>,
@@ -451,7 +451,8 @@ impl<'u, 't> Scan<'u, 't> {
         }
     }
 
-    /// A query that is written as text. A text that is the request's as a whole is one of a console.
+    /// Reports a query that is written as text and contains input. If the text as a whole comes from the request, the
+    /// program is a query console.
     fn json(
         &self,
         parser: &str,
@@ -603,7 +604,7 @@ impl<'u, 't> Scan<'u, 't> {
             .then_some(Shape::Any)
     }
 
-    /// Whether an expression is a part of a request as the framework gives it.
+    /// Whether an expression is a part of a request as the framework provides it.
     fn sent(&self, expr: &'u Expr<'t>, scope: ScopeId) -> Option<Shape> {
         match self.values.unit.language {
             language if language.is_script() => self.sent_to_script(expr, scope),
@@ -716,7 +717,7 @@ impl<'u, 't> Scan<'u, 't> {
                 "get" if is_texts(call.receiver()?) => Some(Shape::Text),
                 _ => None,
             },
-            // A parameter of a route of FastAPI or Flask is a text unless its type says otherwise.
+            // A parameter of a route of FastAPI or Flask is a string unless its type says otherwise.
             Kind::Name(name) => {
                 let function = self.function_with(name, scope)?;
                 let ScopeKind::Function(own) = &unit.scopes[function].kind else { return None };
@@ -754,7 +755,7 @@ impl<'u, 't> Scan<'u, 't> {
         }
     }
 
-    /// The nearest function around with a parameter of this name.
+    /// The nearest enclosing function with a parameter of this name.
     fn function_with(&self, name: &str, scope: ScopeId) -> Option<ScopeId> {
         let unit = self.values.unit;
         unit.around(scope).find(|id| match &unit.scopes[*id].kind {
@@ -773,8 +774,8 @@ impl<'u, 't> Scan<'u, 't> {
         found.map(|(_, class)| class.trim_start_matches([':', ' ', '*', '&']))
     }
 
-    /// Whether the code checks a value before it uses it: with a function whose name says so, or with a method that
-    /// only strings have. A check in the route before the handler also counts.
+    /// Whether the code checks a value before it uses it: with a function that has the name of a check, or with a
+    /// method that only strings have. A check in the route before the handler also counts.
     fn is_checked(&self, value: &'u Expr<'t>, input: &Input, scope: ScopeId) -> bool {
         let unit = self.values.unit;
         let outer = self.outer_function(scope);
@@ -821,7 +822,7 @@ impl<'u, 't> Scan<'u, 't> {
             || self.is_behind_check(scope)
     }
 
-    /// Whether the route of a handler has something in front of it that checks requests.
+    /// Whether a check of requests precedes the handler in its route.
     fn is_behind_check(&self, scope: ScopeId) -> bool {
         let unit = self.values.unit;
         let says = |text: &str| {

@@ -1,7 +1,7 @@
-//! Source code of any language in one small form: scopes, statements and expressions.
+//! The intermediate representation of source code in all languages: scopes, statements and expressions.
 //!
-//! It keeps what questions about MongoDB need (who calls what with which arguments, inside of what) and
-//! nothing else. Nothing is evaluated here; [`super::values`] folds constants.
+//! It contains the facts that questions about MongoDB need (who calls what with which arguments, inside of what) and
+//! nothing else. The lowering evaluates no expressions; [`super::values`] folds constants.
 
 use std::borrow::Cow;
 
@@ -16,13 +16,14 @@ pub(crate) struct Unit<'t> {
     pub(crate) scopes: Vec<Scope<'t>>,
     pub(crate) statements: Vec<Statement<'t>>,
     pub(crate) imports: Vec<Import<'t>>,
-    /// Names that a block declares, with the scope they count in: `let`, `const` and `var` of scripts, variables of C#.
+    /// Names that a block declares, with the scope in which they are visible: `let`, `const` and `var` of scripts,
+    /// variables of C#.
     pub(crate) block_names: Vec<(ScopeId, &'t str)>,
     /// Variables that Go, Java and Kotlin declare, with their scope.
     pub(crate) locals: Vec<(ScopeId, &'t str)>,
     /// Whether a statement of JavaScript exports something.
     pub(crate) exports: bool,
-    /// Names of Python that a function takes from outside: `global`, `nonlocal`.
+    /// Names that a function of Python takes from an outer scope: `global`, `nonlocal`.
     pub(crate) outer_names: Vec<(ScopeId, &'t str)>,
     /// Comments and documentation, as byte ranges.
     pub(crate) remarks: Vec<(usize, usize)>,
@@ -35,7 +36,7 @@ pub(crate) struct Iteration<'t> {
     /// The names of an element or of its parts.
     pub(crate) names: Vec<&'t str>,
     pub(crate) list: Expr<'t>,
-    /// Where names in the list are looked up.
+    /// The scope in which names in the list are resolved.
     pub(crate) scope: ScopeId,
     /// The byte range of the code that runs for each element.
     pub(crate) at: usize,
@@ -71,7 +72,7 @@ pub(crate) enum ScopeKind<'t> {
     },
     Function(Function<'t>),
     Loop,
-    /// A branch, with what decides about it.
+    /// A branch, with its condition.
     Branch(Option<Expr<'t>>),
 }
 
@@ -128,9 +129,9 @@ pub(crate) enum Kind<'t> {
     List(Vec<Expr<'t>>),
     Binary(&'t str, Box<Expr<'t>>, Box<Expr<'t>>),
     Function(ScopeId),
-    /// `a ? b : c`: what decides, and the two values.
+    /// `a ? b : c`: the condition, and the two values.
     Choice(Box<[Expr<'t>; 3]>),
-    /// Anything else, with what it holds.
+    /// Anything else, with its parts.
     Other(Vec<Expr<'t>>),
 }
 
@@ -139,7 +140,7 @@ pub(crate) enum Kind<'t> {
 pub(crate) enum Part<'t> {
     /// Characters, and the position of the first one. Escapes are resolved.
     Text(Cow<'t, str>, usize),
-    /// Something computed.
+    /// A computed part.
     Hole(Box<Expr<'t>>),
 }
 
@@ -178,7 +179,7 @@ impl<'t> Expr<'t> {
         Self { at, end: at, kind: Kind::Other(Vec::new()) }
     }
 
-    /// `a.b.c` of names and members; none when something else is in between.
+    /// `a.b.c` of names and members; `None` if it contains anything else.
     pub(crate) fn path(&self) -> Option<String> {
         match &self.kind {
             Kind::Name(name) => Some((*name).to_owned()),
@@ -202,7 +203,7 @@ impl<'t> Expr<'t> {
         }
     }
 
-    /// The text, when nothing in it is computed.
+    /// The string, if no part of it is computed.
     pub(crate) fn text(&self) -> Option<Cow<'_, str>> {
         let Kind::Text(parts) = &self.kind else { return None };
         match parts.as_slice() {
@@ -219,8 +220,8 @@ impl<'t> Expr<'t> {
         }
     }
 
-    /// Visits this expression and all in it, outermost first; bodies of functions are statements of
-    /// their own and not visited.
+    /// Visits this expression and all in it, outermost first. Bodies of functions are separate statements and are not
+    /// visited.
     pub(crate) fn visit<'e>(&'e self, see: &mut dyn FnMut(&'e Expr<'t>)) {
         see(self);
         match &self.kind {
@@ -314,7 +315,7 @@ impl<'t> Unit<'t> {
         (0..self.scopes.len()).rev().find(|id| holds(&self.scopes[*id])).unwrap_or(0)
     }
 
-    /// Whether a scope lies in another, or is it.
+    /// Whether a scope is inside another, or is the same.
     pub(crate) fn is_in(&self, scope: ScopeId, outer: ScopeId) -> bool {
         self.around(scope).any(|id| id == outer)
     }
@@ -333,7 +334,7 @@ impl<'t> Unit<'t> {
         }
     }
 
-    /// Where a name was imported from.
+    /// Returns the import of a name.
     pub(crate) fn import(&self, local: &str) -> Option<&Import<'t>> {
         self.imports.iter().find(|import| import.local == local)
     }

@@ -1,4 +1,4 @@
-//! The languages that are parsed, and which one a file is in by its name.
+//! The languages that are parsed, and the language of a file by its name.
 
 use crate::dialect::{Dialect, csharp, go, java, kotlin, php, python, script};
 
@@ -21,7 +21,7 @@ pub enum Language {
 struct Row {
     language: Language,
     name: &'static str,
-    /// How names of its files end.
+    /// The file name extensions of the language.
     endings: &'static [&'static str],
     grammar: fn() -> tree_sitter::Language,
     dialect: &'static Dialect,
@@ -94,7 +94,7 @@ static LANGUAGES: [Row; 9] = [
     },
 ];
 
-/// Libraries whose models are read by an importer of their own.
+/// Libraries whose models have an importer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[expect(missing_docs, reason = "names of libraries")]
 pub enum Library {
@@ -114,14 +114,14 @@ pub enum FileKind {
     Code(Language),
     /// Source code in a language that is only searched for connection strings.
     OtherCode,
-    /// A schema of Prisma: models, and nothing that runs.
+    /// A schema of Prisma: models without executable code.
     Schema,
     /// Settings: `.env`, YAML, properties, TOML, JSON, Dockerfile, Terraform.
     Settings,
 }
 
 impl FileKind {
-    /// The kind of a file by its path; `None` for what is not looked at.
+    /// The kind of a file by its path; `None` for files that are not examined.
     pub fn of(path: &str) -> Option<Self> {
         let name = path.rsplit(['/', '\\']).next().unwrap_or(path);
         let lower = name.to_ascii_lowercase();
@@ -138,7 +138,7 @@ impl FileKind {
         if lower.ends_with(".min.js") || lower.ends_with(".bundle.js") || lower.ends_with(".d.ts") {
             return None;
         }
-        // Lock files hold versions, no settings; they are long.
+        // Lock files contain versions, no settings; they are long.
         if matches!(
             lower.as_str(),
             "package-lock.json" | "composer.lock" | "pnpm-lock.yaml" | "npm-shrinkwrap.json"

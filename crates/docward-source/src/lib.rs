@@ -1,13 +1,12 @@
 //! Extracts facts about MongoDB from source code and settings: clients and their options, updates, models, secrets.
 //!
-//! Declared models are read by importers above this crate; [`scan`] is given a function that calls them
-//! ([`ReadModels`]).
+//! Importers above this crate read declared models; [`scan`] receives a function that calls them ([`ReadModels`]).
 //!
 //! A file goes through four steps, each for all files before the next:
 //!
 //! 1. [`may_matter`] decides cheaply whether the file can matter.
-//! 2. [`declarations`] collects what other files need: constants, models, settings.
-//! 3. [`functions`] collects what functions do for their callers: create clients, add to arrays, send queries.
+//! 2. [`declarations`] collects the facts that other files need: constants, models, settings.
+//! 3. [`functions`] collects the effects of functions for their callers: create clients, add to arrays, send queries.
 //! 4. [`scan`] collects the facts.
 //!
 //! Every language is first lowered to one small representation ([`ir`]), so no question is asked once per language.
@@ -78,37 +77,37 @@ use values::Values;
 /// The facts from other files.
 #[derive(Clone, Debug, Default)]
 pub struct Known {
-    /// Texts by the file (or class) and the name they are declared with; `None` when two files differ.
+    /// Strings by the file (or class) and their name; `None` if two files differ.
     pub(crate) constants: BTreeMap<(String, String), Option<String>>,
-    /// Settings that lead to this machine unless something else is set: file and name.
+    /// Settings that point to this machine by default: file and name.
     pub(crate) local_defaults: BTreeSet<(String, String)>,
     /// Collections by the model's name; empty when it is not known.
     pub(crate) models: BTreeMap<String, String>,
     /// The only model of each file, by file name; `None` if two files have the same name.
     pub(crate) model_files: BTreeMap<String, Option<String>>,
-    /// Models that a file hands out, by the file and the name there; `None` when two files of that name differ.
+    /// Models that a file exports, by the file and the name there; `None` if two files of that name differ.
     pub(crate) exported: BTreeMap<(String, String), Option<String>>,
-    /// Classes of documents that have a version, which is compared when they are saved.
+    /// Classes of documents that have a version, which the mapper compares on every save.
     pub(crate) versioned: BTreeSet<String>,
-    /// Classes of Java and Kotlin, with what they extend.
+    /// Classes of Java and Kotlin, with their superclasses.
     pub(crate) extended: BTreeMap<String, BTreeSet<String>>,
-    /// Functions that make a client each time they are called: file and name.
+    /// Functions that create a client on each call: file and name.
     pub(crate) factories: BTreeSet<(String, String)>,
-    /// Structs of Go that are made with values in them, or given to a collection.
+    /// Structs of Go that are created with values, or passed to a collection.
     pub(crate) written: BTreeSet<String>,
-    /// Structs of Go that are given to a collection.
+    /// Structs of Go that are passed to a collection.
     pub(crate) stored: BTreeSet<String>,
-    /// Classes of Python that are stored without a mapper, with the fields that are given other values before.
+    /// Classes of Python that are stored without a mapper, with the fields that receive other values first.
     pub(crate) kept: BTreeMap<String, BTreeSet<String>>,
-    /// Classes of Java, with their packages, that documents of Spring Data have fields of.
+    /// Classes of Java, with their packages, that are types of fields in documents of Spring Data.
     pub(crate) parts: BTreeSet<(String, String)>,
     /// Functions that add to arrays, by name.
     pub(crate) appenders: BTreeSet<String>,
-    /// Functions that add to an array which their caller names; `None` when two of one name differ.
+    /// Functions that add to an array which their caller names; `None` if two functions of one name differ.
     pub(crate) wrappers: BTreeMap<String, Option<updates::Wrapper>>,
-    /// Functions that answer with a document they loaded, with its collection; `None` when others of the name do not.
+    /// Functions that return a document they loaded, with its collection; `None` if other functions of the name do not.
     pub(crate) loaders: BTreeMap<String, Option<Option<String>>>,
-    /// Functions that send a query with what they are given.
+    /// Functions that send a query with their arguments.
     pub(crate) askers: queries::Askers,
 }
 
@@ -128,7 +127,7 @@ impl Known {
         false
     }
 
-    /// Takes over what another file declares.
+    /// Adds the declarations of another file.
     pub fn absorb(&mut self, other: Self) {
         unite(&mut self.constants, other.constants);
         unite(&mut self.model_files, other.model_files);
@@ -152,23 +151,23 @@ impl Known {
         self.askers.extend(other.askers);
     }
 
-    /// Whether a file hands out models.
+    /// Whether a file exports models.
     pub(crate) fn hands_out_models(&self, stem: &str) -> bool {
         let of_file = self.exported.range((stem.to_owned(), String::new())..);
         of_file.take_while(|((file, _), _)| file == stem).any(|(_, model)| model.is_some())
     }
 
-    /// Names of models and of their parts, by which files are found that use one without saying `mongo` anywhere.
+    /// Names of models and of their parts, to find files that use a model without the word `mongo`.
     pub fn model_names(&self) -> impl Iterator<Item = &str> {
         let parts = self.parts.iter().map(|(_, class)| class);
         let exported = self.exported.keys().map(|(_, name)| name);
         let names = self.models.keys().chain(parts).chain(self.kept.keys());
-        // A function that gets a document may change and save it without naming its model.
+        // A function that receives a document may change and save it without naming its model.
         let saves = (!self.models.is_empty()).then_some(".save(");
         names.chain(exported).map(String::as_str).chain(saves)
     }
 
-    /// Names of functions that add to arrays, load documents or send queries, where they are no everyday words.
+    /// Names of functions that add to arrays, load documents or send queries, unless the names are too common.
     pub fn function_names(&self) -> impl Iterator<Item = &str> {
         /// Shorter names are `add`, `push`, `getOne`.
         const TELLING: usize = 8;
@@ -179,7 +178,7 @@ impl Known {
         })
     }
 
-    /// The collection of a model, which is also called `UserModel` where it is used.
+    /// The collection of a model. Code may also call the model `UserModel`.
     pub(crate) fn collection_of(&self, model: &str) -> String {
         let short = model.strip_suffix("Model").filter(|short| self.models.contains_key(*short));
         let model = if self.models.contains_key(model) { model } else { short.unwrap_or(model) };
@@ -212,7 +211,7 @@ pub struct Scanned {
     pub code: Code,
     /// Findings that comments in the file allow.
     pub allowed: Vec<Allowed>,
-    /// Functions that make a client each time they are called.
+    /// Functions that create a client on each call.
     pub(crate) factories: Vec<String>,
     /// Functions that add to an array which their caller names.
     pub(crate) wrappers: Vec<(String, updates::Wrapper)>,
@@ -223,16 +222,16 @@ pub struct Scanned {
 /// Longer files are data.
 const MAX_TEXT: usize = 4 << 20;
 
-/// Whether a file can have to do with MongoDB: a search for a few words.
+/// Whether a file may concern MongoDB: a search for a few words.
 pub fn may_matter(text: &[u8]) -> bool {
-    // `mongo` in any case is looked for by its rarest letters first.
+    // The search for `mongo` in any case begins with its rarest letters.
     memchr::memmem::find_iter(text, b"ongo").any(|at| at > 0 && matches!(text[at - 1], b'm' | b'M'))
         || memchr::memmem::find(text, b"ONGO").is_some_and(|at| at > 0)
         || [
             &b"$push"[..],
             b"$addToSet",
             b"bson.",
-            // Scripts that make accounts.
+            // Scripts that create accounts.
             b"getSiblingDB",
             b"shardCollection",
             b"\"bson",
@@ -242,7 +241,7 @@ pub fn may_matter(text: &[u8]) -> bool {
             b"$lookup",
             b"'monk'",
             b"\"monk\"",
-            // Mappers whose files need not say more.
+            // Mappers whose files need not contain `mongo`.
             b"beanie",
             b"djongo",
             b"odmantic",
@@ -356,13 +355,13 @@ pub fn scan(
             if kind == FileKind::Schema {
                 models::of_prisma(file, text, read_models, &mut out);
             }
-            // A run of tests starts servers of its own.
+            // A test run starts separate servers.
             if is_ci(within) {
                 out.clients.clear();
             }
         }
     }
-    // The oplog is in `local`, and who follows it has to go there.
+    // The oplog is in `local`, so clients that follow the oplog must use that database.
     if out.clients.iter().any(|client| client.database.as_deref() == Some("local"))
         && text.to_ascii_lowercase().contains("oplog")
     {
@@ -380,12 +379,12 @@ pub fn scan(
     out
 }
 
-/// Whether a compiler or a bundler wrote a file: it calls nothing that its source does not.
+/// Whether a compiler or a bundler wrote a file: it calls only what its source calls.
 pub fn is_written_by_tools(text: &[u8], kind: FileKind) -> bool {
     is_generated(&String::from_utf8_lossy(text), kind)
 }
 
-/// A script for `mongosh`, which has `db`, `sh` and `rs` without importing anything.
+/// A script for `mongosh`, which has `db`, `sh` and `rs` without imports.
 fn is_shell(file: &str, text: &str, unit: &ir::Unit<'_>) -> bool {
     unit.language == Language::JavaScript
         && (file.ends_with(".mongodb")
@@ -395,7 +394,7 @@ fn is_shell(file: &str, text: &str, unit: &ir::Unit<'_>) -> bool {
                     .any(|word| text.lines().any(|line| line.trim_start().starts_with(word)))))
 }
 
-/// Options that mean something only where connections are kept and shared.
+/// Options that have an effect only if connections are kept and shared.
 const OF_POOLS: [&str; 5] =
     ["maxPoolSize", "minPoolSize", "maxIdleTimeMS", "waitQueueTimeoutMS", "connectTimeoutMS"];
 
@@ -414,9 +413,9 @@ fn without_pool(client: &mut ClientUri) {
 
 /// One file under examination.
 struct Scan<'u, 't> {
-    /// As reports name it.
+    /// The name of the file in reports.
     file: &'u str,
-    /// Where it lies in the project.
+    /// The path of the file in the project.
     within: &'u str,
     text: &'t str,
     values: Values<'u, 't>,

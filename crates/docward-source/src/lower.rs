@@ -1,4 +1,4 @@
-//! From syntax trees to [`super::ir`]: what the dialects share.
+//! Lowers syntax trees to [`super::ir`]: the common parts of the dialects.
 //!
 //! A dialect is one function over the kinds of nodes of its grammar. It replaces an unknown node by the nodes
 //! it holds, so a call inside of an unknown construct is still seen.
@@ -22,7 +22,7 @@ use crate::syntax::{Source, part, parts};
 /// Maximum nesting depth. Deeper code is skipped.
 const MAX_DEPTH: u32 = 150;
 
-/// Statements after which nothing more of a block runs.
+/// Statements after which the rest of a block does not run.
 const LEAVES: [&str; 6] = [
     "return_statement",
     "throw_statement",
@@ -32,11 +32,11 @@ const LEAVES: [&str; 6] = [
     "jump_expression",
 ];
 
-/// A file in the making.
+/// A file while it is lowered.
 pub(crate) struct Lower<'s, 't> {
     pub(crate) source: &'s Source<'t>,
     pub(crate) unit: Unit<'t>,
-    /// The facts about names that a dialect has collected: the kind of builder that each holds.
+    /// The names that a dialect has collected, with the kind of builder that each holds.
     pub(crate) builders: BTreeMap<&'t str, &'static str>,
     /// Names of class fields that mean `this.name`, and variables that do not, with the scope of each.
     pub(crate) fields: BTreeSet<(ScopeId, &'t str)>,
@@ -74,7 +74,7 @@ pub(crate) fn lower<'t>(source: &Source<'t>, language: Language) -> Unit<'t> {
 }
 
 impl<'t> Lower<'_, 't> {
-    /// Any node: statements are filed away, expressions come back.
+    /// Lowers any node: records statements, and returns expressions.
     pub(crate) fn node(&mut self, node: Node<'_>, scope: ScopeId) -> Expr<'t> {
         if self.depth >= MAX_DEPTH {
             return Expr::nothing(node.start_byte());
@@ -159,7 +159,7 @@ impl<'t> Lower<'_, 't> {
         self.unit.statements.push(Statement { scope, kind });
     }
 
-    /// Files an expression as a statement, unless there is nothing to it.
+    /// Records an expression as a statement, unless it is empty.
     pub(crate) fn eval(&mut self, expr: Expr<'t>, scope: ScopeId) {
         match expr.kind {
             Kind::Other(held) => held.into_iter().for_each(|expr| self.eval(expr, scope)),
@@ -196,7 +196,7 @@ impl<'t> Lower<'_, 't> {
         )
     }
 
-    /// A value that a condition decides about; the parts by their place in the syntax.
+    /// A conditional value; `order` has the positions of its parts in the syntax.
     pub(crate) fn choice(&mut self, node: Node<'_>, order: [usize; 3], scope: ScopeId) -> Kind<'t> {
         let held = parts(node);
         let mut at = |n: usize| match held.get(n) {
@@ -206,7 +206,7 @@ impl<'t> Lower<'_, 't> {
         Kind::Choice(Box::new(order.map(&mut at)))
     }
 
-    /// A loop without a head of its own.
+    /// A loop without a head.
     pub(crate) fn whole_loop(&mut self, node: Node<'_>, scope: ScopeId) -> Kind<'t> {
         let inner = self.enter(ScopeKind::Loop, scope, node);
         for expr in self.children(node, inner) {
@@ -223,7 +223,7 @@ impl<'t> Lower<'_, 't> {
         Kind::Other(Vec::new())
     }
 
-    /// Annotations of a field are values like others: `@Value("${spring.data.mongodb.uri:mongodb://…}")`.
+    /// Annotations of a field are lowered as expressions: `@Value("${spring.data.mongodb.uri:mongodb://…}")`.
     pub(crate) fn modifiers(&mut self, node: Node<'_>, scope: ScopeId) {
         if let Some(modifiers) = part(node, "modifiers") {
             let expr = self.node(modifiers, scope);
@@ -241,7 +241,7 @@ impl<'t> Lower<'_, 't> {
         }
     }
 
-    /// A text of fragments, escapes and what is filled in.
+    /// A string of fragments, escapes and interpolated values.
     pub(crate) fn fragments(&mut self, node: Node<'_>, scope: ScopeId) -> Kind<'t> {
         let mut held = Vec::new();
         let mut cursor = node.walk();
@@ -259,7 +259,7 @@ impl<'t> Lower<'_, 't> {
         Kind::Text(held)
     }
 
-    /// A loop: its head runs in the scope around, its body again and again.
+    /// A loop: its head runs in the enclosing scope, its body repeatedly.
     pub(crate) fn repeat(&mut self, node: Node<'_>, head: &[&str], scope: ScopeId) -> Kind<'t> {
         for field in head {
             self.block_field(node, field, scope);
@@ -290,7 +290,7 @@ impl<'t> Lower<'_, 't> {
         self.repeat(node, &[], scope)
     }
 
-    /// Notes a loop over the elements of a list: what an element is called, and what runs for each.
+    /// Records a loop over the elements of a list: the names of an element, and the code that runs for each.
     pub(crate) fn iterate(
         &mut self,
         element: Option<Node<'_>>,
@@ -321,7 +321,7 @@ impl<'t> Lower<'_, 't> {
         self.block(node, inner)
     }
 
-    /// `if`: each branch is a scope that knows what decides about it.
+    /// `if`: each branch is a scope that knows its condition.
     pub(crate) fn branches(&mut self, node: Node<'_>, scope: ScopeId) -> Kind<'t> {
         let condition = node.child_by_field_name("condition").map(|child| {
             let expr = self.node(child, scope);
@@ -352,7 +352,7 @@ impl<'t> Lower<'_, 't> {
         let inner = self.enter(ScopeKind::Function(function), scope, node);
         if let Some(body) = body {
             let expr = self.node(body, inner);
-            // The body of an arrow function is what it returns.
+            // The body of an arrow function is its return value.
             if matches!(&expr.kind, Kind::Other(_)) {
                 self.eval(expr, inner);
             } else {
@@ -387,7 +387,7 @@ impl<'t> Lower<'_, 't> {
         Part::Text(Cow::Borrowed(self.text(node)), node.start_byte())
     }
 
-    /// A text whose quotes are one character wide on both sides and which has no escapes that matter.
+    /// A string with one quote character on both sides, without escapes that matter.
     pub(crate) fn quoted(&self, node: Node<'_>, quotes: usize) -> Kind<'t> {
         let text = self.text(node);
         let inner = text.get(quotes..text.len().saturating_sub(quotes)).unwrap_or_default();
@@ -412,7 +412,7 @@ pub(crate) fn unescaped(sequence: &str) -> Cow<'_, str> {
     }
 }
 
-/// Texts with their holes, one after the other, as one.
+/// Joins strings and their holes to one.
 pub(crate) fn joined<'t>(items: Vec<Expr<'t>>) -> Kind<'t> {
     let mut parts = Vec::new();
     for item in items {

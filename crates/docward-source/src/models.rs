@@ -17,7 +17,7 @@ use crate::place::Place as Position;
 /// A model as an importer reads it.
 #[derive(Clone, Debug, Default)]
 pub struct DeclaredModel {
-    /// Its name in code.
+    /// The name in code.
     pub name: String,
     /// The collection, as the library would name it.
     pub collection: Option<String>,
@@ -36,13 +36,13 @@ pub struct DeclaredModel {
 pub struct ModelField {
     /// The path: `items[].price`.
     pub path: String,
-    /// Where it is declared.
+    /// The place of the declaration.
     pub declared_at: Position,
-    /// The types it is stored with.
+    /// The types with which it is stored.
     pub types: Vec<BsonType>,
-    /// Values it is limited to, as text.
+    /// The allowed values, as text.
     pub allowed: Vec<String>,
-    /// Elements it may have at most.
+    /// The maximum number of elements.
     pub max_items: Option<u64>,
     /// Whether the framework chose its name.
     pub generated: bool,
@@ -83,7 +83,7 @@ impl<'u, 't> Scan<'u, 't> {
             let has_documents = models.iter().any(|model| model.collection.is_some());
             let is_of_requests = !has_documents && is_folder_of_requests(self.within);
             for model in models {
-                // Bodies of requests are models as well; only what is stored counts.
+                // Bodies of requests are also models; only stored models count.
                 let kept = self.values.known.kept.get(&model.name);
                 let is_part =
                     model.embedded && !is_of_requests && self.values.unit.imports_from("beanie");
@@ -94,8 +94,8 @@ impl<'u, 't> Scan<'u, 't> {
                 {
                     continue;
                 }
-                // Go gives tags to results of groupings and to bodies of requests as well; what is stored has
-                // an `_id`, and no document in its place, or is given to a collection.
+                // In Go, results of groupings and bodies of requests also have tags. A stored model declares an `_id`
+                // that is a value, or is passed to a collection.
                 let is_given = stored.contains(&model.name)
                     || (self.values.known.stored.contains(&model.name)
                         && !is_folder_of_requests(self.within));
@@ -141,8 +141,8 @@ impl<'u, 't> Scan<'u, 't> {
         self.schema_arrays();
     }
 
-    /// Arrays in objects of a file that knows Mongoose, of which functions may make schemas: `members: [{…}]`,
-    /// `votes: {type: Array}`.
+    /// Records arrays in objects of a file that imports Mongoose, which functions may turn into schemas:
+    /// `members: [{…}]`, `votes: {type: Array}`.
     fn schema_arrays(&mut self) {
         let unit = self.values.unit;
         if !unit.language.is_script() || !unit.imports_from("mongoose") {
@@ -171,8 +171,8 @@ impl<'u, 't> Scan<'u, 't> {
         self.out.code.schema_arrays.extend(names);
     }
 
-    /// Whether the file belongs to a program that asks an API: it carries over the tags of the server's structs, and
-    /// stores nothing itself.
+    /// Whether the file belongs to a program that calls an API: it copies the tags of the server's structs, and stores
+    /// nothing itself.
     fn is_of_api_client(&self) -> bool {
         let mut folders = self.within.split('/').rev().skip(1);
         folders.any(|folder| matches!(folder, "cli" | "client" | "sdk"))
@@ -181,8 +181,8 @@ impl<'u, 't> Scan<'u, 't> {
             })
     }
 
-    /// Whether a class is marked as a document of Spring Data for MongoDB: others have marks of that name, or of
-    /// one that begins like it.
+    /// Whether a class is marked as a document of Spring Data for MongoDB. Other libraries have the same or similar
+    /// annotations.
     fn has_documents(&self) -> bool {
         let unit = self.values.unit;
         unit.scopes.iter().any(|scope| {
@@ -195,8 +195,8 @@ impl<'u, 't> Scan<'u, 't> {
         })
     }
 
-    /// Whether the file declares a class that a document of another file has fields of, and that is no row of a
-    /// relational database.
+    /// Whether the file declares a class that is the type of a field in a document of another file. Rows of a
+    /// relational database do not count.
     fn has_parts(&self) -> bool {
         let package = crate::dialect::java::package_of(self.text);
         self.values.unit.scopes.iter().any(|scope| {
@@ -282,7 +282,7 @@ impl<'u, 't> Scan<'u, 't> {
             let ScopeKind::Class { name, bases, marks } = &unit.scopes[statement.scope].kind else {
                 continue;
             };
-            // `Field(default_factory=uuid4, alias="_id")` says itself where it is stored.
+            // `Field(default_factory=uuid4, alias="_id")` names its field.
             let is_aliased = value
                 .call()
                 .and_then(|call| call.named("alias"))
@@ -346,7 +346,7 @@ pub(super) fn of_prisma(file: &str, text: &str, read: ReadModels, out: &mut Scan
     }
 }
 
-/// Files the fields of a model.
+/// Records the fields of a model.
 fn declared(
     file: &str,
     declarations: &Declarations<'_>,
@@ -375,8 +375,8 @@ fn declared(
     }
 }
 
-/// Whether Mongoose stores what a schema declares and nothing else: it is read as a whole, and nothing in its file adds
-/// to it or says otherwise.
+/// Whether Mongoose stores exactly the declared fields of a schema. The schema must be read completely, and the rest of
+/// its file must not add to it or change its options.
 fn is_closed(model: &DeclaredModel, text: &str) -> bool {
     // Functions that receive the schema are not part of it.
     let functions = [".methods.", ".statics.", ".pre('", ".pre(\""];
@@ -389,7 +389,7 @@ fn is_closed(model: &DeclaredModel, text: &str) -> bool {
         && !declared.lines().any(|line| line.trim_start().starts_with("..."))
 }
 
-/// Whether a file lies where applications keep the bodies of requests and answers.
+/// Whether a file is in a folder for the bodies of requests and responses.
 fn is_folder_of_requests(file: &str) -> bool {
     let folders = file.rsplit('/').skip(1);
     let mut folders = folders.map(str::to_ascii_lowercase);

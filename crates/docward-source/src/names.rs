@@ -14,7 +14,7 @@ impl<'u, 't> Scan<'u, 't> {
     /// Finds every name.
     pub(super) fn names(&mut self) {
         let unit = self.values.unit;
-        // `collection("users")` is Firestore's as well.
+        // `collection("users")` is also a call of Firestore.
         let is_mongo = self.values.is_mongo_file()
             && !["firebase", "firestore"].iter().any(|other| unit.imports_from(other));
         let is_mapper = unit.imports_from("mongoose");
@@ -35,7 +35,7 @@ impl<'u, 't> Scan<'u, 't> {
         found.extend(self.declared_names());
         for (scope, kind, name) in found {
             let Some(text) = name.text().filter(|text| is_name(text)) else { continue };
-            // No server takes a database with a space in its name: it is a message.
+            // No server accepts a database with a space in its name: it is a message.
             if kind == NameKind::Database && text.contains(char::is_whitespace) {
                 continue;
             }
@@ -71,7 +71,7 @@ impl<'u, 't> Scan<'u, 't> {
             "C" | "DB" if !of_mgo() => None,
             // `debug.db('connected')` writes to a log.
             "db" if call.receiver().and_then(Expr::path).is_some_and(|of| is_log(&of)) => None,
-            // `mongoskin.db('host/shop')` is given an address.
+            // `mongoskin.db('host/shop')` receives an address.
             "db" if self.is_of_mongoskin(call) => None,
             "createCollection" | "create_collection" | "CreateCollection" => {
                 Some((NameKind::Collection, first()?))
@@ -141,13 +141,13 @@ impl<'u, 't> Scan<'u, 't> {
     }
 }
 
-/// Whether an object is one that messages are written to.
+/// Whether an object is a log.
 fn is_log(path: &str) -> bool {
     let last = path.rsplit('.').next().unwrap_or(path).to_ascii_lowercase();
     matches!(last.as_str(), "debug" | "log" | "logger" | "console" | "logging" | "winston" | "pino")
 }
 
-/// Whether a text is a name rather than something that is filled in.
+/// Whether a string is a name rather than a placeholder.
 fn is_name(text: &str) -> bool {
     !text.is_empty()
         && text.len() <= 300

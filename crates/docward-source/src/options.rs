@@ -1,4 +1,4 @@
-//! Options of clients that code gives, under the names that connection strings have.
+//! Options of clients in code, under the names that connection strings have.
 
 use std::collections::BTreeSet;
 
@@ -10,7 +10,7 @@ use super::{
     values::Values,
 };
 
-/// Options that ask for a check of certificates, and the option that switches it off.
+/// Options that require a check of certificates, and the option that turns it off.
 const CHECKS: [(&str, &str); 8] = [
     ("sslValidate", "tlsAllowInvalidCertificates"),
     ("rejectUnauthorized", "tlsAllowInvalidCertificates"),
@@ -33,7 +33,7 @@ pub(crate) struct CodeOption {
 }
 
 impl<'u, 't> Values<'u, 't> {
-    /// An option by the name that code uses for it; `None` when it is no option of connection strings.
+    /// An option by its name in code; `None` if it is not an option of connection strings.
     pub(crate) fn option(
         &self,
         written: &str,
@@ -66,7 +66,7 @@ impl<'u, 't> Values<'u, 't> {
         })
     }
 
-    /// Whether a value switches a check off: `false`, `ssl.CERT_NONE`, a function that finds nothing wrong.
+    /// Whether a value turns a check off: `false`, `ssl.CERT_NONE`, a function that accepts everything.
     fn checks_off(&self, value: &'u Expr<'t>, scope: ScopeId) -> bool {
         let (value, at) = self.follow(value, scope);
         match &value.kind {
@@ -162,7 +162,7 @@ impl<'u, 't> Values<'u, 't> {
         })
     }
 
-    /// Options that a chain of builder methods sets, and what the chain applies a connection string with.
+    /// Returns the options that a chain of builder methods sets, and the connection string that the chain applies.
     pub(crate) fn chain(
         &self,
         expr: &'u Expr<'t>,
@@ -174,7 +174,7 @@ impl<'u, 't> Values<'u, 't> {
             out.whole = false;
             return;
         }
-        // Methods called on a variable that holds the builder belong to the chain as well.
+        // Methods called on a variable that holds the builder also belong to the chain.
         if let Some(path) = expr.path() {
             let owner = self.owner(scope);
             self.unit.each(|at, other| {
@@ -194,7 +194,7 @@ impl<'u, 't> Values<'u, 't> {
                     self.chain(of, scope, steps + 1, out);
                 }
             }
-            // A parameter, or a member that something else fills.
+            // A parameter, or a member that other code fills.
             Kind::Name(name)
                 if !name.starts_with(char::is_uppercase)
                     && !matches!(*name, "options" | "mongo") =>
@@ -310,7 +310,7 @@ impl<'u, 't> Values<'u, 't> {
             };
             return known(self.int(value, scope).and_then(|n| n.checked_mul(factor)));
         }
-        // A bare number of Java has a unit that the method knows; of Go it is nanoseconds.
+        // The unit of a bare number depends on the method in Java; in Go it is nanoseconds.
         let is_bare = matches!(self.follow(value, scope).0.kind, Kind::Number(_));
         if is_bare && self.unit.language.dialect().bare_duration == Duration::Unknown {
             return OptionValue::Unknown;
@@ -365,13 +365,13 @@ pub(crate) struct Chain<'u, 't> {
     /// The position where a connection string is applied. It may override earlier options.
     applied_at: Option<usize>,
     pub(crate) hosts: bool,
-    /// Names of hosts that are written down.
+    /// Names of hosts that are literals.
     pub(crate) host_names: Vec<String>,
     pub(crate) credentials: Option<(&'u Expr<'t>, ScopeId)>,
     pub(crate) whole: bool,
     is_lambda: bool,
     text: &'t str,
-    /// Calls that were looked at.
+    /// Calls that were examined.
     linked: BTreeSet<(usize, usize)>,
 }
 

@@ -1,6 +1,6 @@
-//! Where values come from: the request, the user who sent it, the clock, a document that was stored or read, the code
-//! itself, or the caller. Names are followed to their assignments; a parameter of a plain function stays one, and
-//! rules look at the calls of that function.
+//! Determines the origins of values: the request, the user who sent it, the clock, a document that was stored or read,
+//! the code itself, or the caller. Names are followed to their assignments. A parameter of a plain function remains a
+//! parameter, and rules examine the calls of that function.
 
 use std::collections::BTreeSet;
 
@@ -38,7 +38,7 @@ const USERS: [&str; 20] = [
 /// Members by which a document is identified.
 const IDENTITY: [&str; 10] =
     ["_id", "id", "ID", "Id", "pk", "oid", "sub", "uid", "username", "email"];
-/// Parameters of handlers, however the handlers are registered.
+/// Parameters of handlers, regardless of the registration of the handlers.
 const REQUESTS: [&str; 12] = [
     "req",
     "request",
@@ -53,7 +53,7 @@ const REQUESTS: [&str; 12] = [
     "body",
     "payload",
 ];
-/// Methods that store a document and answer with it.
+/// Methods that store a document and return it.
 const STORES: [&str; 7] =
     ["create", "insertOne", "insert_one", "InsertOne", "save", "insert", "insertMany"];
 /// Calls that turn an object into a document.
@@ -67,17 +67,17 @@ const DUMPS: [&str; 8] = [
     "to_dict",
     "to_mongo",
 ];
-/// Types of values that are no documents.
+/// Types of values that are not documents.
 const SCALARS: [&str; 16] = [
     "str", "int", "float", "bool", "string", "number", "boolean", "ObjectId", "String", "Integer",
     "Long", "Int", "UUID", "Date", "Double", "datetime",
 ];
 const MAX_STEPS: u32 = 10;
-/// A variable that is given more values is a buffer of something.
+/// A variable that receives more values is a buffer.
 const MOST_VALUES: usize = 6;
 
 impl<'u, 't> Scan<'u, 't> {
-    /// Where the parts of a value come from.
+    /// Returns the origins of the parts of a value.
     pub(super) fn origins(&self, expr: &'u Expr<'t>, scope: ScopeId) -> BTreeSet<Origin> {
         let mut out = BTreeSet::new();
         self.origins_into(expr, scope, 0, &mut out);
@@ -170,7 +170,7 @@ impl<'u, 't> Scan<'u, 't> {
             Kind::Member(of, _) | Kind::Index(of, _) => {
                 let mut whole = BTreeSet::new();
                 self.origins_into(of, scope, steps + 1, &mut whole);
-                // An element of a list is as the list.
+                // An element has the origins of its list.
                 let is_element =
                     matches!(&expr.kind, Kind::Index(_, key) if matches!(key.kind, Kind::Null));
                 let parts = whole.into_iter();
@@ -180,7 +180,7 @@ impl<'u, 't> Scan<'u, 't> {
         }
     }
 
-    /// A parameter that gets a default and nothing else: `query = query || {}`.
+    /// Returns the origin of a parameter that is assigned only a default: `query = query || {}`.
     fn defaulted(&self, name: &str, scope: ScopeId) -> Option<Origin> {
         let given = self.values.given(name, scope);
         let is_default = |value: &Expr<'t>| {
@@ -209,7 +209,7 @@ impl<'u, 't> Scan<'u, 't> {
             return Some(Origin::Request);
         }
         if function.name.is_empty() {
-            // A callback gets what it is called with, mostly elements of a list that was read.
+            // The caller of a callback chooses its arguments, which are mostly elements of a list that was read.
             return Some(Origin::Unknown);
         }
         let (function, name) = (function.name.to_owned(), name.to_owned());
@@ -239,7 +239,7 @@ impl<'u, 't> Scan<'u, 't> {
             out.insert(Origin::Loaded);
         } else {
             let before = out.len();
-            // `Comment.from(x)`: a class says nothing of the value.
+            // `Comment.from(x)`: a class does not show the origin of the value.
             let of = call.receiver().filter(|of| {
                 !matches!(of.kind, Kind::Name(name) if self.values.unit.import(name).is_some()
                     || name.starts_with(char::is_uppercase))
@@ -260,7 +260,7 @@ impl<'u, 't> Scan<'u, 't> {
             && self.values.target(&call.callee, scope).is_some_and(|target| target.is_model)
     }
 
-    /// Whether a value is a document, by how it is written, made or typed.
+    /// Whether a value is a document, by its syntax, its creation or its type.
     pub(super) fn is_document(&self, expr: &'u Expr<'t>, scope: ScopeId) -> bool {
         self.is_document_at(expr, scope, 0)
     }
@@ -304,7 +304,7 @@ impl<'u, 't> Scan<'u, 't> {
         }
     }
 
-    /// Where the arguments of all calls in an expression come from.
+    /// Returns the origins of the arguments of all calls in an expression.
     pub(super) fn argument_origins(&self, expr: &'u Expr<'t>, scope: ScopeId) -> BTreeSet<Origin> {
         let mut out = BTreeSet::new();
         expr.visit(&mut |inner| {
@@ -335,7 +335,7 @@ impl<'u, 't> Scan<'u, 't> {
         }
     }
 
-    /// Whether a scope lies in a loop of its function.
+    /// Whether a scope is in a loop of its function.
     pub(super) fn is_in_loop(&self, scope: ScopeId) -> bool {
         let unit = self.values.unit;
         let own = unit.around(scope).take_while(|id| {
@@ -345,13 +345,13 @@ impl<'u, 't> Scan<'u, 't> {
     }
 }
 
-/// The position of a parameter, without the object that a method of Python belongs to.
+/// The position of a parameter, not counting `self` of methods in Python.
 pub(super) fn position(function: &Function<'_>, name: &str) -> Option<usize> {
     let own = function.parameters.iter().filter(|(own, _)| !matches!(*own, "self" | "cls"));
     own.into_iter().position(|(own, _)| *own == name)
 }
 
-/// A path of names, members, texts as keys and getters: `session.user_id` of `session.get("user_id")`.
+/// A path of names, members, string keys and getters: `session.user_id` of `session.get("user_id")`.
 fn spelled(expr: &Expr<'_>) -> Option<String> {
     match &expr.kind {
         Kind::Name(name) => Some((*name).to_owned()),
@@ -373,7 +373,7 @@ fn spelled(expr: &Expr<'_>) -> Option<String> {
     }
 }
 
-/// Whether a path ends in a user or in what identifies one.
+/// Whether a path ends in a user or in the identity of one.
 pub(super) fn identifies_user(path: &str) -> bool {
     let is_user = |part: &str| {
         let plain = part.replace('_', "").to_ascii_lowercase();

@@ -12,7 +12,7 @@ use super::{
 struct Given<'u, 't> {
     value: &'u Expr<'t>,
     scope: ScopeId,
-    /// What it is given as, `auth.password`.
+    /// The setting that contains the password: `auth.password`.
     shown: &'static str,
     local: bool,
 }
@@ -49,7 +49,7 @@ impl<'u, 't> Scan<'u, 't> {
                 self.given_in_settings(target.last_name(), value, statement.scope, &mut given);
             }
         }
-        // All that the file leads to is this machine: then its passwords are for it as well.
+        // If all clients of the file connect to this machine, its passwords are also for this machine.
         let hosts = || self.out.clients.iter().flat_map(|client| &client.hosts);
         let only_local = hosts().next().is_some()
             && hosts().all(|host| is_local(host))

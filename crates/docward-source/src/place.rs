@@ -9,10 +9,10 @@ pub struct Place {
     pub column: u32,
 }
 
-/// How many bytes lie between two marks of [`Places`].
+/// The number of bytes between two marks of [`Places`].
 const STEP: usize = 512;
 
-/// Turns offsets into places, also within one endless line: characters are counted from the nearest mark.
+/// Converts offsets to places, also within one endless line: characters are counted from the nearest mark.
 pub struct Places<'t> {
     text: &'t [u8],
     /// Offsets at which lines start.

@@ -14,7 +14,7 @@ use super::{FileKind, Language, file_role};
 /// Maximum number of names to collect; larger projects are summarised.
 const MOST: usize = 50_000;
 
-/// How programs ask people in a terminal, with the language where others write the same.
+/// Calls that read input from a terminal, with the language if other languages use the same text.
 const ASKED: [(&str, Option<Language>); 8] = [
     ("System.in", Some(Language::Java)),
     ("readln", Some(Language::Kotlin)),
@@ -103,13 +103,13 @@ impl Sought {
         Some(Self { search, names, methods })
     }
 
-    /// Looks through a file, which lies `within` the project.
+    /// Searches a file, whose path in the project is `within`.
     pub fn look(&self, file: &str, within: &str, kind: FileKind, text: &[u8]) -> Mentioned {
         let mut out = Mentioned::default();
         let is_test = file_role::is_test(within);
         let is_script = file_role::is_script(within);
         let own = self.methods.get(file).map(Vec::as_slice).unwrap_or_default();
-        // Finds come in the order of their ends, which is near enough to that of lines.
+        // Matches are ordered by their ends, which is nearly the order of their lines.
         let (mut line, mut upto) = (1_u32, 0);
         for found in self.search.find_overlapping_iter(text) {
             let (from, to) = (found.start(), found.end());
@@ -126,7 +126,7 @@ impl Sought {
                 Name::Method(name)
                     if text[from..to] == *name.as_bytes()
                         && is_use(text, from, kind)
-                        // Tests run what nothing else does, and scripts may ask whether it is there.
+                        // Tests run code that nothing else runs, and scripts may test whether a name exists.
                         && !(is_test || is_script && is_said(text, from, to)) =>
                 {
                     if !own.is_empty() && from > upto {
@@ -166,7 +166,8 @@ fn is_use(text: &[u8], at: usize, kind: FileKind) -> bool {
     if line.starts_with(b"from ") || line.starts_with(b"import ") {
         return false;
     }
-    // What holds it: `import {pay} from`, `const {pay} = require(…)`, `module.exports = {pay}`, `from x import (pay)`.
+    // The construct that contains the name: `import {pay} from`, `const {pay} = require(…)`, `module.exports = {pay}`,
+    // `from x import (pay)`.
     let before = &text[at.saturating_sub(LONGEST)..at];
     let mut depth = 0_u32;
     let opener = before.iter().rposition(|b| match b {
@@ -208,7 +209,8 @@ fn is_said(text: &[u8], from: usize, to: usize) -> bool {
     is_text(before) && is_text(text.get(to)) || is_in_prose(text, from, to)
 }
 
-/// Whether a name is a word of a text for people or of a remark within a line: `"Wage / budget"`, `{/* Price + button */}`.
+/// Whether a name is a word in displayed text or in a comment within a line: `"Wage / budget"`,
+/// `{/* Price + button */}`.
 fn is_in_prose(text: &[u8], from: usize, to: usize) -> bool {
     let start = memchr::memrchr(b'\n', &text[..from]).map_or(0, |end| end + 1);
     let line = &text[start..from];

@@ -11,7 +11,7 @@ use super::{
     queries::{Reads, chain_base},
 };
 
-/// Methods of Mongoose that only describe a query: it is sent when something waits for it.
+/// Methods of Mongoose that only describe a query: Mongoose sends it when code waits for it.
 const DESCRIBES: [&str; 19] = [
     "find",
     "findOne",
@@ -33,7 +33,7 @@ const DESCRIBES: [&str; 19] = [
     "aggregate",
     "exists",
 ];
-/// Methods of models of Mongoose that run at once.
+/// Methods of models of Mongoose that run immediately.
 const RUNS: [&str; 4] = ["create", "insertMany", "bulkWrite", "syncIndexes"];
 /// Methods of the drivers that return a promise.
 const OF_DRIVER: [&str; 18] = [
@@ -56,7 +56,7 @@ const OF_DRIVER: [&str; 18] = [
     "createIndexes",
     "dropIndex",
 ];
-/// Methods on a query that return a query.
+/// Methods of a query that return a query.
 const GOES_ON: [&str; 20] = [
     "sort",
     "limit",
@@ -83,7 +83,7 @@ const GOES_ON: [&str; 20] = [
 const OTHER_LIBRARIES: [&str; 5] = ["mongojs", "monk", "mongoskin", "meteor/", "promised-mongo"];
 
 impl<'u, 't> Scan<'u, 't> {
-    /// Finds every promise that nothing waits for.
+    /// Finds every promise for which no code waits.
     pub(super) fn promises(&mut self) {
         let unit = self.values.unit;
         let is_other = OTHER_LIBRARIES.iter().any(|library| unit.imports_from(library));
@@ -119,7 +119,7 @@ impl<'u, 't> Scan<'u, 't> {
         self.out.code.lost_promises.extend(found);
     }
 
-    /// The first write in `list.forEach(async (item) => …)`, which goes on before any callback is done.
+    /// The first write in `list.forEach(async (item) => …)`, which continues before any callback ends.
     fn lost_callback(&self, expr: &'u Expr<'t>, scope: ScopeId) -> Option<LostPromise> {
         let unit = self.values.unit;
         let call = expr.call().filter(|call| call.method() == Some("forEach"))?;
@@ -220,7 +220,7 @@ impl<'u, 't> Scan<'u, 't> {
         }
     }
 
-    /// The model of a document that is made or loaded in the same function: `const user = new User(…)`.
+    /// The model of a document that is created or loaded in the same function: `const user = new User(…)`.
     fn document_of_mongoose(&self, of: &'u Expr<'t>, scope: ScopeId) -> Option<String> {
         let (made, at) = self.values.follow(of, scope);
         let call = made.call()?;
@@ -237,7 +237,7 @@ impl<'u, 't> Scan<'u, 't> {
         is_loaded.then_some(query.collection.filter(|_| is_model))?
     }
 
-    /// Whether an expression is a statement of its own.
+    /// Whether an expression is a complete statement.
     fn is_whole_statement(&self, expr: &Expr<'t>) -> bool {
         let before = self.text.get(..expr.at).unwrap_or_default();
         let line = before.rsplit('\n').next().unwrap_or_default().trim();
@@ -248,7 +248,7 @@ impl<'u, 't> Scan<'u, 't> {
         if !line.is_empty() {
             return ends_statement(line) || line.ends_with("else");
         }
-        // What goes before, comments aside.
+        // The lines before, without comments.
         let lines =
             before.lines().rev().map(|line| line.split(" //").next().unwrap_or(line).trim());
         let last = lines.filter(|line| !line.is_empty()).find(|line| {
@@ -297,7 +297,7 @@ fn is_of_driver(method: &str) -> bool {
     OF_DRIVER.iter().any(|name| method_is(method, name))
 }
 
-/// Whether a call hands over a function that learns how it ends, or something in its place that may be one.
+/// Whether a call passes a callback that receives the result, or an argument in its place that may be one.
 fn has_callback(call: &Call<'_>) -> bool {
     let method = call.method().unwrap_or_default();
     let own = match method {

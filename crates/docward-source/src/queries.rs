@@ -1,6 +1,6 @@
-//! Statements that read documents: which calls are queries of MongoDB, and what a list was made of.
+//! Statements that read documents: the calls that are queries of MongoDB, and the sources of lists.
 //!
-//! Names are followed to what they are given. A call that only looks like a query is marked as not proven.
+//! Names are followed to their values. A call that only looks like a query is marked as not proven.
 
 mod chains;
 mod filters;
@@ -20,7 +20,7 @@ use super::{
 };
 pub(super) use in_loop::Askers;
 
-/// How much a query returns.
+/// The kind of result of a query.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Reads {
     /// One document.
@@ -95,17 +95,17 @@ const OTHER_LIBRARIES: [&str; 11] = [
 ];
 /// Entries of queries of Sequelize and TypeORM, which MongoDB does not have.
 const OF_SQL: [&str; 4] = ["where", "include", "attributes", "relations"];
-/// Endings of names that hold an object of the project and no collection.
+/// Suffixes of names that hold an object of the project and not a collection.
 const OF_PROJECT: [&str; 6] = ["service", "controller", "api", "store", "manager", "client"];
 
 /// The calls of a file.
 pub(super) struct Reading<'u, 't> {
     calls: Vec<(ScopeId, &'u Expr<'t>)>,
-    /// Functions that are given to a call, with that call.
+    /// Functions that are passed to a call, with that call.
     callbacks: BTreeMap<ScopeId, (ScopeId, &'u Expr<'t>)>,
     /// Functions with a name, by their name.
     functions: BTreeMap<&'t str, Vec<ScopeId>>,
-    /// What runs once for each element of a list.
+    /// The loops over lists.
     loops: Vec<in_loop::Loop<'u, 't>>,
 }
 
@@ -332,7 +332,7 @@ impl<'u, 't> Scan<'u, 't> {
         functions.iter().find(own).copied()
     }
 
-    /// The class that makes what a variable holds: `Orders` of `orders = Orders(db)`.
+    /// The class of the object in a variable: `Orders` of `orders = Orders(db)`.
     fn class_of(&self, expr: &'u Expr<'t>, scope: ScopeId) -> Option<&'t str> {
         let (made, _) = self.values.follow(expr, scope);
         match made.call()?.callee.kind {

@@ -1,5 +1,5 @@
-//! Documents that are loaded, changed in memory and saved: arrays that grow that way, and values of which
-//! the last writer wins.
+//! Documents that are loaded, changed in memory and saved: arrays that grow this way, and values for which the last
+//! write wins.
 
 mod loads;
 mod whole_documents;
@@ -18,7 +18,7 @@ pub(super) use loads::Loaded;
 struct Saved {
     function: ScopeId,
     root: String,
-    /// Whether it saves itself, `user.save()`, rather than being given to a repository.
+    /// Whether it saves itself, `user.save()`, rather than being passed to a repository.
     is_own: bool,
     has_session: bool,
 }
@@ -28,11 +28,11 @@ const CHANGES: [&str; 12] = [
     "push", "unshift", "splice", "pop", "shift", "append", "extend", "insert", "remove", "update",
     "add", "addAll",
 ];
-/// Methods that cut a list.
+/// Methods that truncate a list.
 const CUTS: [&str; 4] = ["shift", "pop", "splice", "slice"];
 
 impl<'u, 't> Scan<'u, 't> {
-    /// Finds what is loaded, changed and saved.
+    /// Finds documents that are loaded, changed and saved.
     pub(super) fn loaded(&mut self) {
         let saved = self.saved();
         if !saved.is_empty() {
@@ -143,8 +143,8 @@ impl<'u, 't> Scan<'u, 't> {
         self.text.get(item.at..).is_some_and(|text| text.starts_with(['.', '*']))
     }
 
-    /// Whether the function cuts an array: `Some(true)` where the cut runs with the addition, `Some(false)` on another
-    /// way through the function.
+    /// Whether the function truncates an array: `Some(true)` if the truncation runs with the addition, `Some(false)` in
+    /// another branch of the function.
     fn cuts(&self, whole: &str, function: ScopeId, scope: ScopeId) -> Option<bool> {
         let unit = self.values.unit;
         let mut found = None;
@@ -157,7 +157,7 @@ impl<'u, 't> Scan<'u, 't> {
             let Some(call) = expr.call().filter(|_| unit.is_in(there, function)) else { return };
             let cuts = match call.method() {
                 Some("shift" | "pop") => true,
-                // `splice(at, 1)` takes one out of the middle, which is replaced.
+                // `splice(at, 1)` removes one element, which is replaced.
                 Some("splice") => {
                     let number = |n| call.positional(n).map(|arg| &arg.kind);
                     matches!(number(0), Some(Kind::Number("0")))
@@ -186,7 +186,7 @@ impl<'u, 't> Scan<'u, 't> {
         found
     }
 
-    /// Whether elements are taken out before one is added: `post.votes = post.votes.filter((vote) => vote.user !== id)`.
+    /// Whether elements are removed before one is added: `post.votes = post.votes.filter((vote) => vote.user !== id)`.
     fn is_filtered(&self, whole: &str, at: usize, scope: ScopeId) -> bool {
         self.assigned_before(whole, at, scope).any(|value| {
             let call = value.call().filter(|call| call.method() == Some("filter"));
@@ -205,7 +205,7 @@ impl<'u, 't> Scan<'u, 't> {
                 .any(|condition| mentions_path(condition, whole))
     }
 
-    /// Values that a member is given before a place, in a block around it.
+    /// Values that a member receives before a place, in an enclosing block.
     fn assigned_before(
         &self,
         whole: &str,
@@ -284,8 +284,8 @@ impl<'u, 't> Scan<'u, 't> {
         }
     }
 
-    /// What a variable was loaded from. Where the document saves itself, a function of the project may have loaded it, or a
-    /// caller may hand it in.
+    /// Returns the query that a variable was loaded by. If the document saves itself, a function of the project may
+    /// have loaded it, or a caller may pass it.
     fn loaded_or_handed(
         &self,
         root: &str,
@@ -358,7 +358,7 @@ impl<'u, 't> Scan<'u, 't> {
         found || rewrites || marked.iter().any(|name| lists.contains(&format!("{root}.{name}")))
     }
 
-    /// Whether reading and writing are in one transaction, as far as the function shows.
+    /// Whether the read and the write are in one transaction, as far as the function shows.
     fn transaction_guard(
         &self,
         root: &str,
@@ -420,7 +420,7 @@ impl<'u, 't> Scan<'u, 't> {
                 found.push((scope, expr.at, root, field));
             }
         });
-        // A version refuses the second of two; which variable has which class is not known here.
+        // A version check refuses the second of two concurrent saves. The class of each variable is unknown here.
         let is_versioned = unit.imports.iter().any(|i| self.values.known.has_version(i.local))
             || unit.scopes.iter().any(|scope| {
                 matches!(&scope.kind, ScopeKind::Class { name, .. } if self.values.known.has_version(name))
@@ -429,7 +429,7 @@ impl<'u, 't> Scan<'u, 't> {
             let function = self.outer_function(scope);
             let is_saved =
                 |name: &str| saved.iter().any(|s| s.function == function && s.root == name);
-            // A part of what is saved: `Account account = customer.getAccounts()…`.
+            // A part of the saved document: `Account account = customer.getAccounts()…`.
             let owner = match is_saved(&root) {
                 true => Some(root),
                 false => self
@@ -449,7 +449,7 @@ impl<'u, 't> Scan<'u, 't> {
         }
     }
 
-    /// Records a field that is read and written back in the function around a place.
+    /// Records a field that the enclosing function reads and writes back.
     fn note_race(
         &mut self,
         (scope, at): (ScopeId, usize),
@@ -561,8 +561,8 @@ impl<'u, 't> Scan<'u, 't> {
         around.or(beside)
     }
 
-    /// Documents whose fields replace those that are stored: `$set` of an update, or the update itself where a mapper
-    /// takes one without an operator (`User.findByIdAndUpdate(id, {balance: n})`).
+    /// Documents whose fields replace stored fields: `$set` of an update, or the update itself if a mapper accepts one
+    /// without an operator (`User.findByIdAndUpdate(id, {balance: n})`).
     fn replaced_fields(&self, expr: &'u Expr<'t>, scope: ScopeId) -> Vec<(&'u Expr<'t>, ScopeId)> {
         if let Kind::Object(entries) = &expr.kind {
             let sets = entries.iter().filter(|entry| entry.name() == Some("$set"));
@@ -578,7 +578,7 @@ impl<'u, 't> Scan<'u, 't> {
     }
 
     /// The variable whose member of this name is part of a sum: `doc` of `doc.count + 1`, `doc["count"] + 1` or
-    /// `doc.get("count", 0) + 1`; also where the member has a name of its own, `const had = doc.count`.
+    /// `doc.get("count", 0) + 1`. The member may also be in another variable, `const had = doc.count`.
     fn summed(&self, value: &'u Expr<'t>, field: &str, scope: ScopeId) -> Option<String> {
         summed(value, field).or_else(|| {
             let mut names = Vec::new();
@@ -594,8 +594,9 @@ impl<'u, 't> Scan<'u, 't> {
         })
     }
 
-    /// The variable whose list or map of this name a value is, with other elements: `doc.items.filter(…)`,
-    /// `[...doc.items, item]`, `[i for i in doc["items"] if …]`, or `doc.items` itself where the function changes it.
+    /// The variable whose list or map of this name is a value with other elements: `doc.items.filter(…)`,
+    /// `[...doc.items, item]`, `[i for i in doc["items"] if …]`. Also for `doc.items` itself if the function changes
+    /// it.
     fn rewritten(&self, value: &'u Expr<'t>, field: &str, scope: ScopeId) -> Option<String> {
         let unit = self.values.unit;
         // `const items = doc.items`, also after a new assignment: `items = items.filter(…)`.
@@ -670,7 +671,7 @@ impl<'u, 't> Scan<'u, 't> {
         found
     }
 
-    /// Whether an expression is an element of a list: what a search finds in it, or the name of a loop over it.
+    /// Whether an expression is an element of a list: the result of a search in it, or the name of a loop over it.
     fn is_element(&self, expr: &Expr<'t>, is_list: &dyn Fn(&Expr<'t>) -> bool) -> bool {
         match &expr.kind {
             Kind::Call(call) => {
@@ -683,7 +684,7 @@ impl<'u, 't> Scan<'u, 't> {
         }
     }
 
-    /// The element that is added to a list in the function around, where nothing there cuts it.
+    /// The element that the enclosing function adds to a list, if the function does not truncate the list.
     fn added_to(&self, list: &str, scope: ScopeId) -> Option<&'u Expr<'t>> {
         let function = self.outer_function(scope);
         let (mut added, mut is_cut) = (None, self.tests_length(list, scope));
@@ -725,7 +726,7 @@ impl<'u, 't> Scan<'u, 't> {
         is_counted
     }
 
-    /// The outermost function around a scope that is no class: callbacks belong to the function that gives
+    /// The outermost enclosing function of a scope, within its class: callbacks belong to the function that passes
     /// them.
     pub(super) fn outer_function(&self, scope: ScopeId) -> ScopeId {
         let unit = self.values.unit;
@@ -742,8 +743,7 @@ impl<'u, 't> Scan<'u, 't> {
 }
 
 impl<'u, 't> super::values::Values<'u, 't> {
-    /// Whether the file works with classes that are known to be documents: repositories of other databases look the
-    /// same.
+    /// Whether the file uses classes that are known to be documents: repositories of other databases look the same.
     pub(super) fn knows_documents(&self) -> bool {
         self.unit.imports.iter().any(|import| {
             import.module.contains("mongodb") || self.known.models.contains_key(import.local)
@@ -782,9 +782,9 @@ fn names_session(expr: &Expr<'_>) -> bool {
     found
 }
 
-/// What is added to a value.
+/// The kind of the part that is added to a value.
 fn change_of(value: &Expr<'_>) -> Change {
-    // The key in `doc["log"] + line` is no text that is added.
+    // The key in `doc["log"] + line` is not a string that is added.
     fn has(expr: &Expr<'_>, what: fn(&Kind<'_>) -> bool) -> bool {
         match &expr.kind {
             Kind::Binary(_, left, right) => what(&expr.kind) || has(left, what) || has(right, what),

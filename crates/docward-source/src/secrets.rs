@@ -33,7 +33,7 @@ impl<'u, 't> Scan<'u, 't> {
                     self.values.fold(expr, scope)
                 }
                 Kind::Call(call) if call.args.len() <= 12 => self.values.fold(expr, scope),
-                // Names of entries are texts as well.
+                // Names of entries are also texts.
                 Kind::Object(entries) => {
                     let named = entries.iter().filter_map(|e| Some((e.name()?, e.at)));
                     found.extend(named.filter_map(|(name, at)| {
@@ -95,7 +95,7 @@ impl<'u, 't> Scan<'u, 't> {
         self.passwords();
     }
 
-    /// Whether what a string is given to is named after the oplog, which is in `local`.
+    /// Whether the argument or variable that receives a string is named after the oplog, which is in `local`.
     fn is_oplog(&self, at: usize) -> bool {
         let before = &self.text[tail_start(self.text, at)..at];
         let near: Vec<&str> = before.rsplit('\n').take(2).collect();
@@ -125,8 +125,8 @@ impl<'u, 't> Scan<'u, 't> {
     }
 }
 
-/// A text without blanks around it (blocks of several lines have them) whose scheme is in small letters, and
-/// where it begins; `None` when it is no connection string.
+/// A string without surrounding blanks (multi-line blocks have them) whose scheme is in lower case, and its start;
+/// `None` if it is not a connection string.
 fn trimmed(mut folded: Folded) -> Option<(usize, Folded)> {
     let only = folded.fragments.len() == 1;
     if let Some(Fragment::Text(last, _)) = folded.fragments.last_mut() {
@@ -138,7 +138,7 @@ fn trimmed(mut folded: Folded) -> Option<(usize, Folded)> {
     *at += blanks;
     let scheme = SCHEMES.into_iter().find(|scheme| starts_with_ignoring_case(text, scheme))?;
     text.replace_range(..scheme.len(), scheme);
-    // A test for the scheme is no connection string.
+    // A test for the scheme is not a connection string.
     let at = *at;
     let is_test = only && text == scheme;
     (!is_test).then_some((at, folded))
@@ -152,8 +152,8 @@ fn has_scheme(text: &str) -> bool {
     schemes(text).next().is_some()
 }
 
-/// Where connection strings begin, and how long their schemes are as they are written: in any case, and as
-/// properties (`mongodb\://`) and JSON (`mongodb:\/\/`) may have them.
+/// Returns the positions of connection strings and the lengths of their schemes as written. Schemes may be in any case,
+/// and escaped as in properties (`mongodb\://`) and JSON (`mongodb:\/\/`).
 fn schemes(text: &str) -> impl Iterator<Item = (usize, usize)> + '_ {
     memchr::memmem::find_iter(text.as_bytes(), b"//")
         .filter_map(|slashes| before(text, slashes))
@@ -175,7 +175,7 @@ fn before(text: &str, slashes: usize) -> Option<(usize, usize)> {
     })
 }
 
-/// Whether a password is made of words that people write where one is to be filled in: `changeme`, `your_db_password`.
+/// Whether a password consists of words that people write as placeholders: `changeme`, `your_db_password`.
 pub(super) fn is_word(password: &str) -> bool {
     const WORDS: [&str; 30] = [
         "password",
@@ -228,8 +228,8 @@ pub(super) fn placeholder(password: &str, client: &ClientUri) -> Option<Placehol
     client.hosts.first().filter(|_| is_nobodys(client)).cloned().map(Placeholder::Host)
 }
 
-/// Whether a string leads to no real server: a name that is reserved for examples (`db.example.com`), or one that
-/// Atlas does not assign (`cluster0.mongodb.net`, without the identifier in between).
+/// Whether a string leads to no real server: a name that is reserved for examples (`db.example.com`), or one that Atlas
+/// does not assign (`cluster0.mongodb.net`, without the identifier in between).
 fn is_nobodys(client: &ClientUri) -> bool {
     let is_made_up = |host: &String| {
         let name = host.split(':').next().unwrap_or(host).to_ascii_lowercase();
@@ -254,7 +254,7 @@ fn is_nobodys(client: &ClientUri) -> bool {
     !client.hosts.is_empty() && client.hosts.iter().all(is_made_up)
 }
 
-/// Whether a host is a word to be filled in: `HOST`, `DB_HOST`.
+/// Whether a host is a placeholder: `HOST`, `DB_HOST`.
 fn is_filled_in(host: &str) -> bool {
     let name = host.split(':').next().unwrap_or(host);
     name.len() > 2
@@ -294,7 +294,7 @@ fn is_cluster_of_somebody(client: &ClientUri) -> bool {
     is_id && !EXAMPLES.contains(&id) && !cluster.contains(docward_uri::HOLE)
 }
 
-/// Whether a string only shows how to write one: `mongodb://(user):(password)@(host)/(database)`.
+/// Whether a string only shows the syntax: `mongodb://(user):(password)@(host)/(database)`.
 pub(super) fn is_form(client: &ClientUri) -> bool {
     let is_filled_in = |text: &str| text.starts_with('(') && text.ends_with(')');
     client.hosts.iter().any(|host| is_filled_in(host))
@@ -318,7 +318,7 @@ pub(super) fn is_address(text: &str) -> bool {
         || (text.contains('/') && text.contains('?'))
 }
 
-/// Whether a text is a password rather than something that is filled in.
+/// Whether a text is a password rather than a placeholder.
 pub(super) fn is_secret(text: &str) -> bool {
     let probe = format!("mongodb://u:{}@h", text.replace(['@', '/', ':', '?', '#', '%'], "_"));
     // Text of four words or more describes a password and is not one.
@@ -330,7 +330,7 @@ pub(super) fn is_secret(text: &str) -> bool {
         })
 }
 
-/// Connection strings in a text that is not parsed: settings, comments, other languages.
+/// Finds connection strings in a text that is not parsed: settings, comments, other languages.
 pub(super) fn in_text(
     text: &str,
     offset: usize,
@@ -346,7 +346,7 @@ pub(super) fn in_text(
         let next = rest[scheme..].find("mongodb://").map(|n| n + scheme);
         let rest = &rest[..next.unwrap_or(rest.len())];
         let written = rest.get(..scheme).unwrap_or_default();
-        // Escapes of the form that the file is in.
+        // Escapes of the format of the file.
         let is_escaped = written.contains('\\');
         let is_capital = written.contains(|c: char| c.is_ascii_uppercase());
         let plain = if is_escaped || is_capital {
@@ -445,7 +445,7 @@ fn begins_remark(before: &str) -> bool {
         match (c, quote) {
             (c, Some(open)) if c == open => quote = None,
             (_, Some(_)) => {}
-            // An apostrophe within a word opens nothing.
+            // An apostrophe within a word does not open a string.
             ('"' | '\'' | '`', None) if !last.is_alphanumeric() => quote = Some(c),
             ('#', None) if last.is_whitespace() => return true,
             ('/', None) if last.is_whitespace() && before[at..].starts_with("//") => return true,
@@ -459,7 +459,7 @@ fn begins_remark(before: &str) -> bool {
 /// Whether a text is prose for people or for a language model, so that a connection string in it is an example. Prose
 /// has words before and after the string, as in messages, prompts and tutorials. `near` is the start of the string.
 fn is_prose(text: &str, near: usize) -> bool {
-    /// A command or a call has fewer words of its own.
+    /// Commands and calls have fewer words.
     const WORDS: usize = 6;
     let from = tail_start(text, near);
     let text = shortened(&text[from..], 1000);
@@ -546,10 +546,10 @@ fn unescaped(text: &str, scheme: usize) -> String {
     out
 }
 
-/// Longer texts are no connection strings.
+/// Longer texts are not connection strings.
 const MAX_STRING: usize = 4096;
 
-/// The first bytes of a text, whole characters.
+/// The first bytes of a text, without splitting a character.
 pub(super) fn shortened(text: &str, most: usize) -> &str {
     let mut end = text.len().min(most);
     while !text.is_char_boundary(end) {
@@ -558,7 +558,8 @@ pub(super) fn shortened(text: &str, most: usize) -> &str {
     &text[..end]
 }
 
-/// Where to look for the beginning of a line: not far, lines may be endless.
+/// Returns the position from which to search the beginning of a line. The distance is limited, because lines may be
+/// endless.
 pub(super) fn tail_start(text: &str, at: usize) -> usize {
     let mut start = at.saturating_sub(200);
     while !text.is_char_boundary(start) {
@@ -593,7 +594,7 @@ fn closes(text: &str) -> bool {
     line.find(['{', '}']).is_some_and(|at| line[at..].starts_with('}'))
 }
 
-/// A text cut where something is filled in: `${USER}`, `{{ user }}`, `<password>`, `$PASSWORD`, `%s`.
+/// Splits a text at its placeholders: `${USER}`, `{{ user }}`, `<password>`, `$PASSWORD`, `%s`.
 fn pieces(text: &str) -> Vec<Piece<'_>> {
     let bytes = text.as_bytes();
     let mut out = Vec::new();

@@ -1,6 +1,6 @@
-//! Settings: keys that are about a password of MongoDB, however they are nested.
+//! Settings: keys for a password of MongoDB, at any nesting depth.
 //!
-//! Lines are read one by one, with the keys above them by indentation, section or braces. This works for YAML, formatted
+//! Lines are read one by one, with their parent keys by indentation, section or braces. This works for YAML, formatted
 //! JSON, properties, TOML, INI, Terraform and `.env`.
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
@@ -15,19 +15,19 @@ use super::{
 };
 use crate::place::Places;
 
-/// A key with all above it, and its value.
+/// A key with its parent keys, and its value.
 struct Setting {
-    /// In lower case: `spring.data.mongodb.password`.
+    /// The path in lower case: `spring.data.mongodb.password`.
     path: String,
     value: String,
     at: usize,
 }
 
-/// Folders of texts in several languages.
+/// Folders of translations.
 const TRANSLATED: [&str; 7] =
     ["locales", "locale", "i18n", "lang", "langs", "translations", "languages"];
 
-/// Files a secret for each password of MongoDB.
+/// Records a secret for each password of MongoDB.
 pub(super) fn passwords(
     text: &str,
     file: &str,
@@ -48,14 +48,14 @@ pub(super) fn passwords(
     }
     let all = settings(text, &lower);
     let about_mongo = |setting: &&Setting| setting.path.contains("mongo");
-    // Where the servers are, as far as the file says.
+    // The hosts of the servers, as far as the file shows them.
     let hosts: Vec<&str> = all
         .iter()
         .filter(about_mongo)
         .filter(|setting| is_address(last_key(&setting.path)) && !setting.value.is_empty())
         .map(|setting| host_of(&setting.value))
         .collect();
-    // Connection strings of the file say it as well: of a container that only its neighbours reach.
+    // Connection strings of the file also show it: the hosts of a container that only its neighbours reach.
     let strings: Vec<&String> = out.clients.iter().flat_map(|client| &client.hosts).collect();
     let is_beside = !strings.is_empty()
         && strings.iter().all(|host| is_local(host))
@@ -70,7 +70,7 @@ pub(super) fn passwords(
         text.lines().any(|line| line.trim_end().trim_matches('"') == "kind: Secret");
     for setting in all.iter().filter(about_mongo) {
         let key = last_key(&setting.path);
-        // Kubernetes wants values under `data` in base64, which hides nothing.
+        // Kubernetes requires values under `data` in base64, which hides nothing.
         let decoded = match is_secret_of_kubernetes && setting.path.starts_with("data.") {
             true => decoded(&setting.value),
             false => None,
@@ -116,7 +116,8 @@ pub(super) fn passwords(
     }
 }
 
-/// Whether a file holds what developers set for themselves: `application-dev.yaml`, `.env.development`, `config.local.json`.
+/// Whether a file contains the private settings of developers: `application-dev.yaml`, `.env.development`,
+/// `config.local.json`.
 fn is_of_development(file: &str) -> bool {
     let name = file.rsplit('/').next().unwrap_or(file);
     name.split(['-', '.', '_'])
@@ -136,7 +137,7 @@ fn is_bundled(all: &[Setting], path: &str, file: &str) -> bool {
     })
 }
 
-/// A text that was written in base64.
+/// Decodes a base64 text.
 fn decoded(value: &str) -> Option<String> {
     let text = String::from_utf8(STANDARD.decode(value).ok()?).ok()?;
     // Values of several lines end in a line break.
@@ -169,11 +170,11 @@ fn is_password(key: &str) -> bool {
     !is_other && ["password", "passwd", "pass", "pwd"].iter().any(|word| key.ends_with(word))
 }
 
-/// The keys, unless something else may have got into them.
+/// The keys, unless they may contain other text.
 fn shown(path: &str) -> &str {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-');
     let last = last_key(path);
-    // A key that says it all needs none of those above it.
+    // A key that is clear by itself needs none of its parent keys.
     let is_whole = !last.contains("mongo") && path.len() <= 100 && path.chars().all(is_plain);
     if is_whole { path } else { last }
 }
@@ -215,10 +216,10 @@ fn names_a_key(value: &str) -> bool {
 /// All keys with their values.
 fn settings(text: &str, file: &str) -> Vec<Setting> {
     let mut out = Vec::new();
-    // Keys above, each with its indentation.
+    // Parent keys, each with its indentation.
     let mut above: Vec<(usize, String)> = Vec::new();
     let mut section = String::new();
-    // `- name: MONGO_PASSWORD` of a list, whose value is on a line of its own.
+    // `- name: MONGO_PASSWORD` of a list, whose value is on another line.
     let mut named: Option<String> = None;
     let mut start = 0;
     for line in text.split_inclusive('\n') {
@@ -318,19 +319,19 @@ fn pairs_into(line: &str, prefix: &str, at: usize, file: &str, depth: u32, out: 
         return pairs_into(value, &path, at, file, depth + 1, out);
     }
     let quoted = value.starts_with(['"', '\'']);
-    // Without quotes, Terraform and code name something.
+    // Without quotes, values of Terraform and code are names.
     if !quoted && (file.ends_with(".tf") || file.ends_with(".hcl")) {
         return;
     }
     let value = match value.chars().next().filter(|_| quoted) {
         Some(quote) => value[1..].split(quote).next().unwrap_or_default(),
-        // A comment after it.
+        // A comment after the value.
         None => value.split(" #").next().unwrap_or(value).trim(),
     };
     out.push(Setting { path, value: value.to_owned(), at });
 }
 
-/// The parts of a text between commas that are in no quotes and no braces.
+/// The parts of a text between commas that are outside of quotes and braces.
 fn split_at_commas(text: &str) -> Vec<&str> {
     let (mut depth, mut quote, mut from) = (0_i32, None, 0);
     let mut out = Vec::new();
@@ -362,7 +363,8 @@ pub(super) fn accounts_in(text: &str) -> impl Iterator<Item = String> {
     })
 }
 
-/// How many replica sets of one member a text makes: `rs.initiate({_id: "rs0", members: [{_id: 0, host: "db:27017"}]})`.
+/// The number of single-member replica sets that a text initiates:
+/// `rs.initiate({_id: "rs0", members: [{_id: 0, host: "db:27017"}]})`.
 pub(super) fn single_sets(text: &str) -> u64 {
     /// Maximum number of characters of a replica set definition that Docward reads.
     const LONGEST: usize = 600;
@@ -378,10 +380,10 @@ pub(super) fn single_sets(text: &str) -> u64 {
             depth > 0
         });
         let held: String = held.collect();
-        // A variable may hold any set.
+        // A variable may contain any set.
         held.trim().is_empty() || (held.contains("members") && held.matches("host").count() == 1)
     });
-    // One server of a set is all that a compose file starts.
+    // A compose file may start only one server of a set.
     let is_compose = text.contains("services:") && text.matches("--replSet").count() == 1;
     single.count() as u64 + u64::from(is_compose && !text.contains("rs.initiate("))
 }

@@ -18,7 +18,7 @@ use super::{
 };
 use crate::syntax::Source;
 
-/// Longer texts are no names and no connection strings.
+/// Longer strings are neither names nor connection strings.
 const MAX_CONSTANT: usize = 300;
 
 /// Returns the constants, models and settings that a file exports.
@@ -28,7 +28,7 @@ pub fn declarations(file: &str, text: &str, kind: FileKind) -> Known {
     let unit = lower::lower(&source, language);
     let nothing = Known::default();
     let values = Values::new(&unit, &nothing, false);
-    // As others import it, a file is called after its folder where it has no name of its own.
+    // If a file has no name of its own, others import it by the name of its folder.
     let stem = super::values::stem(&format!("./{file}"));
     constants(&unit, &values, &stem, &mut out);
     if text.contains("mongodb://") {
@@ -130,7 +130,7 @@ fn constants<'u, 't>(unit: &'u Unit<'t>, values: &Values<'u, 't>, stem: &str, ou
     }
 }
 
-/// Settings that are a connection string for this machine when a variable is not set, by their last name.
+/// Settings that default to a connection string for this machine, by their last name.
 fn local_defaults<'u, 't>(
     unit: &'u Unit<'t>,
     values: &Values<'u, 't>,
@@ -168,7 +168,7 @@ fn is_for_this_machine(text: &str) -> bool {
     })
 }
 
-/// Models that a file hands out: `exports.users = mongoose.model('users', schema)`, `module.exports = {users}`,
+/// Models that a file exports: `exports.users = mongoose.model('users', schema)`, `module.exports = {users}`,
 /// `export const User = mongoose.model('User', schema)`.
 fn exported_models<'u, 't>(values: &Values<'u, 't>, stem: &str, out: &mut Known) {
     let mut note = |name: &str, value: &'u Expr<'t>, scope: ScopeId| {

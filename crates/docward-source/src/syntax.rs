@@ -6,7 +6,7 @@ use tree_sitter::{Language, Node, ParseOptions, ParseState, Parser, Tree};
 
 use crate::place::{Place, Places};
 
-/// A file in which more is wrong is not of the language.
+/// A file with more errors is not in the language.
 const MAX_PROBLEMS: usize = 50;
 
 /// Minimum number of parser steps, and the number of bytes that add one. Valid texts need one step for about a
@@ -14,7 +14,7 @@ const MAX_PROBLEMS: usize = 50;
 const MIN_TURNS: usize = 1000;
 const BYTES_A_TURN: usize = 10;
 
-/// Something that could not be read.
+/// A part that could not be read.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Problem {
     /// The line, counted from 1.
@@ -87,7 +87,7 @@ impl<'t> Source<'t> {
         Some(self.text.len())
     }
 
-    /// Where a node begins.
+    /// Returns the position at which a node begins.
     pub fn place(&self, node: Node<'_>) -> Place {
         self.places.at(node.start_byte())
     }
@@ -97,8 +97,8 @@ impl<'t> Source<'t> {
         self.walk_within(node, |node, _| visit(node));
     }
 
-    /// The same, with the nodes around each, outermost first. Trees may be as deep as the text is long, so
-    /// nothing here is recursive; the library's own way to a parent is, so it is not used anywhere.
+    /// Like [`Self::walk`], with the ancestors of each node, outermost first. Trees may be as deep as the text is long,
+    /// so the walk is not recursive. The library's own access to a parent is recursive, so it is not used anywhere.
     pub fn walk_within<'n>(
         &self,
         node: Node<'n>,
@@ -125,12 +125,12 @@ impl<'t> Source<'t> {
         }
     }
 
-    /// How many syntax errors there are, up to a limit.
+    /// Returns the number of syntax errors, up to a limit.
     pub fn errors(&self) -> usize {
         self.problems().len()
     }
 
-    /// The syntax errors: one for each stretch of text that fits nowhere.
+    /// The syntax errors: one for each section of text that does not parse.
     pub fn problems(&self) -> Vec<Problem> {
         let mut problems = Vec::new();
         if !self.root().has_error() {
@@ -163,7 +163,7 @@ impl<'t> Source<'t> {
     }
 }
 
-/// How a walk goes on.
+/// The next step of a walk.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Walk {
     /// To the children.
@@ -172,7 +172,7 @@ pub enum Walk {
     Past,
 }
 
-/// The named children, comments aside.
+/// The named children, without comments.
 pub fn parts(node: Node<'_>) -> Vec<Node<'_>> {
     let mut cursor = node.walk();
     node.named_children(&mut cursor).filter(|child| !child.kind().ends_with("comment")).collect()

@@ -1,4 +1,4 @@
-//! Which collection a statement is about.
+//! The collection that a statement uses.
 
 use super::{
     ir::{Call, Expr, Kind, ScopeId},
@@ -132,7 +132,7 @@ impl<'u, 't> Values<'u, 't> {
         }
     }
 
-    /// A name that may be shown: no connection string in the place of one.
+    /// A name that may be shown: a connection string in place of a name is not shown.
     fn plain_name(&self, expr: &'u Expr<'t>, scope: ScopeId) -> Option<String> {
         self.text(expr, scope).filter(|text| !is_address(text))
     }
@@ -161,7 +161,7 @@ impl<'u, 't> Values<'u, 't> {
             })
     }
 
-    /// The model of a file that declares no other, under the name that it has here:
+    /// The model of a file that declares only one, under the name of the import:
     /// `const customersModel = require('../models/Customer')`.
     fn model_of_file(&self, expr: &Expr<'t>) -> Option<&'u str> {
         let Kind::Name(name) = &expr.kind else { return None };
@@ -173,7 +173,7 @@ impl<'u, 't> Values<'u, 't> {
         self.known.model_files.get(&stem).filter(|_| is_whole && is_model)?.as_deref()
     }
 
-    /// The model that another file hands out under a name: `db.users` with `const db = require('./model')`, `users` with
+    /// The model that another file exports under a name: `db.users` with `const db = require('./model')`, `users` with
     /// `const {users} = require('./model')`.
     fn exported_model(&self, expr: &Expr<'t>) -> Option<&'u str> {
         let (module, name) = match &expr.kind {
@@ -227,7 +227,7 @@ impl<'u, 't> Values<'u, 't> {
         }
     }
 
-    /// The database's name, when it is written down.
+    /// The database's name, if it is a literal.
     fn database(&self, expr: &'u Expr<'t>, scope: ScopeId, steps: u32) -> Option<String> {
         if steps > MAX_STEPS {
             return None;

@@ -76,7 +76,7 @@ fn sdk_py_2_sdk_py_3_sdk_py_4_sdk_all_2_four_methods_of_python() {
     let hosts: Vec<usize> = found.iter().map(|client| client.hosts.len()).collect();
     assert_eq!(hosts, [3, 1, 3]);
     assert_eq!(found[0].replica_set.as_deref(), Some("cmgo-abc"));
-    // What the replica set's sample lacks of the production set.
+    // Options of the production set that the sample of the replica set lacks.
     let missing = [
         "minPoolSize",
         "maxIdleTimeMS",
@@ -179,7 +179,7 @@ fn what_is_computed_stays_unknown() {
         "import os\nfrom pymongo import MongoClient\nc = MongoClient(os.environ['U'], **options)\n",
     );
     assert!(found[0].is_partial && found[0].site.as_ref().is_some_and(|site| !site.is_whole));
-    // A name with two values has none.
+    // A name with two values has no known value.
     let found = clients(
         "a.py",
         "from pymongo import MongoClient\nu = 'mongodb://a.b.c/'\nif x:\n    u = 'mongodb://d.e.f/'\nc = MongoClient(u, maxPoolSize=n)\n",
@@ -253,7 +253,8 @@ fn tests_and_scripts_are_told_by_their_paths() {
     assert!(is_script("db/migrations/001.js") && !is_script("src/app.js"));
 }
 
-/// What is shown of secrets that count as such, each with its line; the password itself is in none.
+/// Returns the displayed texts of secrets that count as such, each with its line. No text contains
+/// the password.
 fn secrets(file: &str, text: &str) -> Vec<String> {
     let found = scanned(file, text).code.secrets;
     assert!(!format!("{found:?}").contains("9dXk2pLw7Q"), "{found:?}");
@@ -657,7 +658,7 @@ fn clients_of_php_and_c_sharp_share_connections_unless_told_otherwise() {
         remade("A.cs", &text)
     };
     assert_eq!(sharp("b => b.Subscribe<E>(e => _log.Log(e))"), 1);
-    // A function that uses nothing around it is one object for all calls.
+    // A function that captures nothing is one object for all calls.
     assert_eq!(sharp("b => b.Subscribe<E>(e => Console.WriteLine(e))"), 0);
     let scoped = "using MongoDB.Driver;\nvar log = Create();\nbuilder.Services.AddScoped<IMongoClient>(_ => new MongoClient(new MongoClientSettings { ClusterConfigurator = b => b.Subscribe<E>(e => log.Log(e)) }));";
     assert_eq!(remade("Program.cs", scoped), 1);

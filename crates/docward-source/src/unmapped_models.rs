@@ -7,11 +7,11 @@ use super::{
     values::Values,
 };
 
-/// Methods that take whole documents.
+/// Methods that store whole documents.
 pub(super) const STORES: [&str; 5] =
     ["insert_one", "insert_many", "replace_one", "find_one_and_replace", "update_one"];
 
-/// Classes whose objects a file stores as they are, with the fields that it gives other values first.
+/// Classes whose objects a file stores without changes, with the fields that receive other values first.
 pub(super) fn classes<'u, 't>(values: &Values<'u, 't>) -> BTreeMap<String, BTreeSet<String>> {
     let unit = values.unit;
     let mut out: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
@@ -43,7 +43,7 @@ pub(super) fn classes<'u, 't>(values: &Values<'u, 't>) -> BTreeMap<String, BTree
     out
 }
 
-/// The variable whose fields a document has: `order` of `order.dict()`, also under another name.
+/// The variable whose fields a document has: `order` of `order.dict()`, also in another variable.
 fn dumped<'u, 't>(
     values: &Values<'u, 't>,
     value: &'u Expr<'t>,
@@ -62,7 +62,7 @@ fn dumped<'u, 't>(
     }
 }
 
-/// The class of a variable: what it is made with, or the type of the parameter.
+/// The class of a variable: the constructor that creates it, or the type of the parameter.
 fn class_of<'u, 't>(values: &Values<'u, 't>, name: &str, scope: ScopeId) -> Option<&'t str> {
     let made = values.given(name, scope).into_iter().find_map(|(_, value)| {
         let class = value.call().filter(|call| call.receiver().is_none()).and_then(Call::method)?;
@@ -78,7 +78,7 @@ fn class_of<'u, 't>(values: &Values<'u, 't>, name: &str, scope: ScopeId) -> Opti
     })
 }
 
-/// Fields that a document is given in another form before it is stored: `doc["date"] = parse(order.date)`.
+/// Fields of a document that receive another form before the document is stored: `doc["date"] = parse(order.date)`.
 fn given_anew(unit: &Unit<'_>, document: &str, scope: ScopeId) -> BTreeSet<String> {
     let function = unit.function(scope).map(|(id, _)| id);
     let mut out = BTreeSet::new();

@@ -1,4 +1,4 @@
-//! Updates: what they add to arrays, which paths they set, and what keeps arrays short.
+//! Updates: the elements that they add to arrays, the paths that they set, and the bounds of arrays.
 
 mod bounds;
 
@@ -88,7 +88,7 @@ pub(crate) struct Wrapper {
     field: usize,
     /// The parameter that is added.
     value: Option<usize>,
-    /// How many parameters it has.
+    /// The number of parameters.
     parameters: usize,
 }
 
@@ -98,7 +98,7 @@ struct Statement<'u, 't> {
     filter: Vec<Field<'u, 't>>,
     update: Vec<Field<'u, 't>>,
     collection: Option<String>,
-    /// What bounds all arrays of the document.
+    /// The bound of all arrays of the document.
     whole: Option<Cap>,
     selected_by: BTreeSet<Origin>,
     /// Arrays that the same update filters.
@@ -202,7 +202,7 @@ impl<'u, 't> Scan<'u, 't> {
                 continue;
             }
             for field in self.operands(entry.value, entry.scope) {
-                // Under an operator of an update are fields; `{$push: {$each…}}` collects.
+                // The entries under an operator of an update are fields; `{$push: {$each…}}` collects.
                 if field.is_spread || field.name.as_ref().is_some_and(|name| name.starts_with('$'))
                 {
                     continue;
@@ -212,7 +212,7 @@ impl<'u, 't> Scan<'u, 't> {
         }
     }
 
-    /// The fields under an operator; of both sides where a condition decides (`$push: pick ? {…} : {…}`).
+    /// The fields under an operator; both operands of a condition count (`$push: pick ? {…} : {…}`).
     pub(super) fn operands(&self, value: &'u Expr<'t>, scope: ScopeId) -> Vec<Field<'u, 't>> {
         let (value, scope) = self.values.follow(value, scope);
         match &value.kind {
@@ -226,14 +226,14 @@ impl<'u, 't> Scan<'u, 't> {
 
     /// One field that an operator changes.
     fn operand(&mut self, operator: &str, field: &Field<'u, 't>, statement: &Statement<'u, 't>) {
-        // A name that is computed is shown as code has it.
+        // A computed name is shown as in the code.
         let path = field.name.clone().unwrap_or_else(|| {
             let computed = field.computed.and_then(Expr::path);
             computed.map_or_else(|| "*".to_owned(), |path| format!("[{path}]"))
         });
         let collection = statement.collection.clone();
         let kind = match operator {
-            // `$push: {logs: {$each: [], $slice: -100}}` adds nothing and cuts.
+            // `$push: {logs: {$each: [], $slice: -100}}` adds nothing and truncates.
             "$push" if self.only_cuts(field) => None,
             "$push" | "$pushAll" => Some(AppendKind::Push),
             "$addToSet" => Some(AppendKind::AddToSet),
@@ -297,7 +297,7 @@ impl<'u, 't> Scan<'u, 't> {
         });
     }
 
-    /// An append of which the place is known.
+    /// Records an append at a known place.
     pub(super) fn append(
         &self,
         at: usize,
@@ -310,7 +310,7 @@ impl<'u, 't> Scan<'u, 't> {
         Append { in_loop, ..Append::plain(self.place(at, scope), kind, path, cap) }
     }
 
-    /// The function around an operator whose field is one of its parameters.
+    /// The enclosing function of an operator whose field is one of its parameters.
     fn wrapper(&self, kind: AppendKind, field: &Field<'u, 't>) -> Option<(String, Wrapper)> {
         let computed = field.computed.filter(|_| field.name.is_none())?;
         let (_, function) = self.values.unit.function(field.scope)?;
@@ -359,7 +359,7 @@ impl<'u, 't> Scan<'u, 't> {
         });
     }
 
-    /// Whether a `$push` adds nothing and keeps some.
+    /// Whether a `$push` adds nothing and truncates the array.
     fn only_cuts(&self, field: &Field<'u, 't>) -> bool {
         let held = self.values.document(field.value, field.scope).unwrap_or_default();
         let is_empty = |field: &Field<'u, 't>| matches!(&self.values.follow(field.value, field.scope).0.kind, Kind::List(all) if all.is_empty());
@@ -392,7 +392,7 @@ impl<'u, 't> Scan<'u, 't> {
         };
         let Some(field) = call.positional(0).filter(|_| of_updates) else { return };
         let Some(path) = self.values.text(field, scope) else { return };
-        // `Updates.pushEach("f", new ArrayList<>(), new PushOptions().slice(n))` adds nothing and cuts.
+        // `Updates.pushEach("f", new ArrayList<>(), new PushOptions().slice(n))` adds nothing and truncates.
         let is_nothing = |value: &Expr<'t>| match &value.kind {
             Kind::Call(made) => made.args.is_empty(),
             Kind::List(items) => items.is_empty(),
@@ -406,7 +406,7 @@ impl<'u, 't> Scan<'u, 't> {
             return;
         };
         let added = call.positional(1);
-        // `update.push("f").slice(5).each(…)`: the chain goes on around the call.
+        // `update.push("f").slice(5).each(…)`: the chain continues around the call.
         let is_sliced = |expr: &Expr<'t>| {
             let outer = expr.call().filter(|outer| outer.method() == Some("slice"));
             outer.is_some_and(|outer| {
@@ -463,7 +463,7 @@ impl<'u, 't> Scan<'u, 't> {
             }
         }
         for (name, value) in given {
-            // What takes elements out of an array: `pull__comments__id`.
+            // Operators that remove elements from an array: `pull__comments__id`.
             let pulled =
                 ["pull__", "pull_all__", "pop__"].iter().find_map(|p| name.strip_prefix(p));
             if let Some(path) = pulled {
@@ -492,7 +492,7 @@ impl<'u, 't> Scan<'u, 't> {
         }
     }
 
-    /// Laravel: `Cart::where('user', $id)->push('items', $item)`, also of a model that was loaded like that.
+    /// Laravel: `Cart::where('user', $id)->push('items', $item)`, also of a model that was loaded this way.
     fn pushed_by_laravel(&mut self, call: &'u Call<'t>, scope: ScopeId) {
         if self.values.unit.language != super::Language::Php || call.method() != Some("push") {
             return;
@@ -515,8 +515,8 @@ impl<'u, 't> Scan<'u, 't> {
         self.out.code.appends.push(Append { collection, value, adds_document, ..append });
     }
 
-    /// Update documents that are not written where they are used: constants, values that are returned,
-    /// `update["$push"] = …`, `update.$push.events = …`.
+    /// Update documents that are written outside of the call: constants, return values, `update["$push"] = …`,
+    /// `update.$push.events = …`.
     fn loose(&mut self, seen: &mut BTreeSet<usize>) {
         let mut found: Vec<Vec<Field<'u, 't>>> = Vec::new();
         let mut operands: Vec<(String, Field<'u, 't>)> = Vec::new();
@@ -575,7 +575,7 @@ impl<'u, 't> Scan<'u, 't> {
 impl<'u, 't> super::values::Values<'u, 't> {
     /// The model that a chain of calls begins with: `Cart` of `Cart::where(…)->first()`.
     fn model_of_chain(&self, expr: &'u Expr<'t>, scope: ScopeId) -> Option<&'t str> {
-        /// Longer chains are not written.
+        /// Longer chains do not occur.
         const MAX_LINKS: u32 = 40;
         let (mut expr, mut scope) = self.follow(expr, scope);
         for _ in 0..MAX_LINKS {

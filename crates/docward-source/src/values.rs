@@ -12,10 +12,10 @@ use super::{
     secrets,
 };
 
-/// How many names are followed one after the other.
+/// Maximum number of names that are followed one after the other.
 const MAX_STEPS: u32 = 12;
 
-/// A piece of a text that was put together.
+/// A piece of an assembled string.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Fragment {
     /// Characters and their position; no position if they are in another file.
@@ -24,16 +24,16 @@ pub(crate) enum Fragment {
     Hole,
 }
 
-/// A text that was put together.
+/// An assembled string.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Folded {
     pub(crate) fragments: Vec<Fragment>,
-    /// Whether it counts only when a variable of the environment is not set.
+    /// Whether the string applies only if an environment variable is not set.
     pub(crate) fallback: bool,
 }
 
 impl Folded {
-    /// The text, when nothing is computed.
+    /// The string, if no part is computed.
     pub(crate) fn whole(&self) -> Option<String> {
         self.fragments
             .iter()
@@ -53,15 +53,15 @@ impl Folded {
 /// A field of a document.
 #[derive(Clone)]
 pub(crate) struct Field<'u, 't> {
-    /// Its name; `None` when it is computed.
+    /// Its name; `None` if it is computed.
     pub(crate) name: Option<String>,
-    /// What a name is computed from.
+    /// The expression from which the name is computed.
     pub(crate) computed: Option<&'u Expr<'t>>,
-    /// All fields of a document that is not known.
+    /// All fields of an unknown document.
     pub(crate) is_spread: bool,
     pub(crate) value: &'u Expr<'t>,
     pub(crate) at: usize,
-    /// Where names in the value are looked up.
+    /// The scope in which names in the value are resolved.
     pub(crate) scope: ScopeId,
 }
 
@@ -75,13 +75,13 @@ impl Field<'_, '_> {
 pub(crate) struct Values<'u, 't> {
     pub(crate) unit: &'u Unit<'t>,
     pub(crate) known: &'u Known,
-    /// Whether it is a script for the shell, which has a `db` of its own.
+    /// Whether it is a script for the shell, which has a predefined `db`.
     pub(crate) is_shell: bool,
-    /// How deep names are being followed: `a = a.b` leads nowhere.
+    /// The current depth of followed names: `a = a.b` leads nowhere.
     depth: Cell<u32>,
-    /// Assignments by what is assigned to, with the scope of each.
+    /// Assignments by their target, with the scope of each.
     assigned: BTreeMap<String, Vec<(ScopeId, &'u Expr<'t>)>>,
-    /// Whether the file turns cursors into arrays.
+    /// Whether the file converts cursors to arrays.
     pub(crate) has_methods: OnceCell<bool>,
 }
 
@@ -109,7 +109,7 @@ impl<'u, 't> Values<'u, 't> {
             .unwrap_or(0)
     }
 
-    /// All values that a name or member is given where it can be seen from, nearest owner first.
+    /// All values of a name or member that are visible in a scope, nearest owner first.
     pub(crate) fn given(&self, path: &str, scope: ScopeId) -> Vec<(ScopeId, &'u Expr<'t>)> {
         let all = self.assigned.get(path).map_or(&[][..], Vec::as_slice);
         // Members (`self.client`) belong to the object, wherever they are assigned.
@@ -140,8 +140,7 @@ impl<'u, 't> Values<'u, 't> {
         }
     }
 
-    /// Of values given to a name, those of the name that counts in this block: another block may have one of its
-    /// own that is called the same.
+    /// Returns the values of the name that is visible in this block: another block may declare the same name.
     fn of_block(
         &self,
         name: &str,
@@ -159,7 +158,7 @@ impl<'u, 't> Values<'u, 't> {
         if own.is_empty() { given } else { own }
     }
 
-    /// The one value that is given; nulls are left out, they only declare.
+    /// The only assigned value. Nulls only declare the name and do not count.
     fn only(&self, path: &str, scope: ScopeId) -> Option<(ScopeId, &'u Expr<'t>)> {
         let given = self.given(path, scope);
         let mut given = given.into_iter().filter(|(_, value)| !matches!(value.kind, Kind::Null));
@@ -211,7 +210,7 @@ impl<'u, 't> Values<'u, 't> {
         }
     }
 
-    /// A text put together out of its parts.
+    /// Assembles a string from its parts.
     pub(crate) fn fold(&self, expr: &'u Expr<'t>, scope: ScopeId) -> Folded {
         let mut folded = Folded::default();
         self.fold_into(expr, scope, 0, &mut folded);
@@ -318,7 +317,7 @@ impl<'u, 't> Values<'u, 't> {
                     out.fragments.push(Fragment::Hole);
                 }
             }
-            // Which of two hosts it is does not matter where both are this machine.
+            // The choice between two hosts does not matter if both are this machine.
             Kind::Choice(held) => {
                 let [_, left, right] = &**held;
                 let fold = |arm: &'u Expr<'t>| {
@@ -341,8 +340,8 @@ impl<'u, 't> Values<'u, 't> {
         }
     }
 
-    /// Whether an expression is a setting of another file that leads to this machine unless it is set:
-    /// `env.database.url` with `url: process.env.DB_URL || "mongodb://localhost"` there.
+    /// Whether an expression is a setting of another file that defaults to this machine: `env.database.url` with
+    /// `url: process.env.DB_URL || "mongodb://localhost"` there.
     pub(crate) fn is_local_default(&self, expr: &'u Expr<'t>, scope: ScopeId) -> bool {
         let Some(path) = self.follow(expr, scope).0.path() else { return false };
         let root = path.split('.').next().unwrap_or(&path);
@@ -404,8 +403,8 @@ impl<'u, 't> Values<'u, 't> {
         }
     }
 
-    /// A text whose placeholders are filled in, by position or by name. What is filled in only when a
-    /// variable is not set stays a hole.
+    /// Fills the placeholders of a text, by position or by name. A value that applies only if a variable is not set
+    /// stays a hole.
     fn formatted(
         &self,
         text: &'u Expr<'t>,
@@ -453,12 +452,12 @@ impl<'u, 't> Values<'u, 't> {
         }
     }
 
-    /// A whole text.
+    /// Returns a text without holes.
     pub(crate) fn text(&self, expr: &'u Expr<'t>, scope: ScopeId) -> Option<String> {
         self.fold(expr, scope).whole()
     }
 
-    /// A whole number, also as a product (`120 * time.Second` is 120000 milliseconds' worth elsewhere).
+    /// An integer, also as a product (`120 * time.Second` is 120000 milliseconds' worth elsewhere).
     pub(crate) fn int(&self, expr: &'u Expr<'t>, scope: ScopeId) -> Option<i64> {
         if self.depth.get() > MAX_STEPS {
             return None;
@@ -614,7 +613,7 @@ fn entry<'u, 't>(object: &'u Expr<'t>, name: &str) -> Option<&'u Expr<'t>> {
     found.next().is_none().then_some(value)
 }
 
-/// Whether a call asks for a variable of the environment, or for a setting.
+/// Whether a call reads an environment variable or a setting.
 fn is_environment(path: &str) -> bool {
     let lower = path.to_ascii_lowercase();
     lower.contains("env")
@@ -636,7 +635,7 @@ pub(crate) fn stem(module: &str) -> String {
     last.unwrap_or(module).to_owned()
 }
 
-/// How a language marks what is filled into a text.
+/// The syntax of placeholders in a language.
 #[derive(Clone, Copy, PartialEq)]
 pub(crate) enum Signs {
     /// `%s`, `%1$s`, `%[1]s`, `%(name)s`.
@@ -651,7 +650,7 @@ enum FormatPiece<'f> {
     Slot(Slot<'f>),
 }
 
-/// What is filled in.
+/// The value for a placeholder.
 enum Slot<'f> {
     Next,
     Nth(usize),
@@ -692,7 +691,7 @@ fn pieces_of_format(text: &str, signs: Signs) -> Vec<FormatPiece<'_>> {
     out
 }
 
-/// What follows a percent sign, and how long it is; `None` for a percent code of a URL.
+/// Returns the placeholder after a percent sign and its length; `None` for a percent code of a URL.
 fn percent_slot(rest: &str) -> Option<(Slot<'_>, usize)> {
     if let Some(named) = rest.strip_prefix('(') {
         let end = named.find(')')?;
@@ -704,7 +703,7 @@ fn percent_slot(rest: &str) -> Option<(Slot<'_>, usize)> {
     if (is_code && sign > 0) || sign > 8 {
         return None;
     }
-    // `%[1]s` of Go, `%1$s` of Java count from one.
+    // `%[1]s` of Go and `%1$s` of Java count from one.
     let digits: String =
         rest.chars().skip_while(|c| *c == '[').take_while(char::is_ascii_digit).collect();
     let is_index = rest.starts_with('[') || rest[..sign].contains('$');
@@ -715,7 +714,7 @@ fn percent_slot(rest: &str) -> Option<(Slot<'_>, usize)> {
     Some((slot, sign + 1))
 }
 
-/// A whole number as languages write it.
+/// Parses an integer as languages write it.
 pub(crate) fn number(text: &str) -> Option<i64> {
     let plain: String = text.chars().filter(|c| *c != '_').collect();
     let plain = plain.trim_end_matches(['L', 'l', 'n']);

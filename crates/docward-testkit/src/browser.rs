@@ -26,7 +26,7 @@ pub struct Browser {
 }
 
 impl Browser {
-    /// Starts a browser of this size in pixels; `None` if `DOCWARD_NO_BROWSER` says that none is
+    /// Starts a browser of this size in pixels; `None` if `DOCWARD_NO_BROWSER` states that none is
     /// available.
     pub fn start(width: u32, height: u32) -> Option<Self> {
         if std::env::var_os("DOCWARD_NO_BROWSER").is_some() {

@@ -1,6 +1,6 @@
-//! Applies the proposals of an audit to a live copy of the data, in the order of the script that the
-//! audit writes. Then it audits again: what was proposed must be gone, nothing new may appear, and no
-//! value may be lost.
+//! Applies the proposals of an audit to a live copy of the data, in the order of the script that
+//! the audit writes. Then it audits again: the proposed findings must be gone, no new ones may
+//! appear, and no value may be lost.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -51,12 +51,13 @@ pub enum Outcome {
     Left,
 }
 
-/// What two audits say about a data set, with the proposals of the first applied in between.
+/// The results of two audits of a data set. The proposals of the first audit are applied before the
+/// second.
 #[derive(Clone, Debug, Default)]
 pub struct Trace {
     /// The proposals, in the order in which they were applied.
     pub proposals: Vec<Proposal>,
-    /// Findings of the second audit that the first did not have: rule, place and what was found.
+    /// Findings of the second audit that the first did not have: rule, place and message.
     pub new: Vec<(String, String, String)>,
     /// Values that documents lost: rule, path and a value.
     pub lost: Vec<(String, String, String)>,
@@ -71,7 +72,7 @@ pub struct Row {
     pub applied: usize,
     /// Proposals that ran and whose finding is gone.
     pub gone: usize,
-    /// Proposals that ran and whose finding is still there.
+    /// Proposals that ran and whose finding remains.
     pub left: usize,
     /// Proposals that the server refused.
     pub failed: usize,
@@ -113,7 +114,7 @@ impl Trace {
     }
 }
 
-/// What a finding is about: rule, namespace and path.
+/// The subject of a finding: rule, namespace and path.
 type Key = (String, String, String);
 
 fn text(value: &Value) -> String {

@@ -31,10 +31,11 @@ const PASSWORD_IN_URI: &str = "correct%20horse";
 /// and an election in the middle of a test breaks it.
 const ELECTION_MS: i64 = 300_000;
 
-/// How long a set may be without a primary before [`Servers::primary`] asks a member to become one.
+/// Maximum time that a set may be without a primary before [`Servers::primary`] asks a member to
+/// become one.
 const GRACE: Duration = Duration::from_secs(2);
 
-/// How long [`Servers::block`] blocks a command: longer than any test waits.
+/// The time for which [`Servers::block`] blocks a command: longer than any test waits.
 const BLOCKED_MS: i64 = 3_600_000;
 
 /// The deployment to start.

@@ -1,9 +1,9 @@
 //! Real MongoDB servers for tests: started on free loopback ports, stopped and cleaned up whatever
 //! happens to the test.
 //!
-//! Tests of server features use real servers; nothing here imitates one. `scripts/mongod.py` finds
-//! the program (`DOCWARD_MONGOD`, `PATH`, or a copy that it downloads once). Everything blocks:
-//! tests are plain functions.
+//! Tests of server features use real servers; the crate has no mocks. `scripts/mongod.py` finds the
+//! program (`DOCWARD_MONGOD`, `PATH`, or a copy that it downloads once). All functions block: tests
+//! are plain functions.
 //!
 //! ```no_run
 //! use docward_testkit::Launch;

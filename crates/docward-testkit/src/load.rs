@@ -59,7 +59,7 @@ impl Servers {
             self.try_command(database, create)?;
         }
         self.load_documents(directory, database, collection)?;
-        // Building indexes afterwards is faster; views and buckets have none of their own.
+        // Building indexes afterwards is faster; views and buckets have no indexes.
         let indexes: Vec<Bson> = metadata
             .get_array("indexes")
             .into_iter()

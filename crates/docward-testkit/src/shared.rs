@@ -1,9 +1,10 @@
-//! Running deployments that one test hands to the next: starting a server takes longer than most
+//! Running deployments that one test passes to the next: starting a server takes longer than most
 //! tests need it.
 //!
-//! Only plain deployments are shared, and only if their test asks for it ([`crate::Launch::shared`]).
-//! A deployment is handed on when it is as a new one: without data, users and roles, and with the
-//! settings that it had at its start. Otherwise it stops, and the next test starts another.
+//! Only plain deployments are shared, and only if their test requests it
+//! ([`crate::Launch::shared`]). A deployment is passed on if it is like a new one: without data,
+//! users and roles, and with the settings that it had at its start. Otherwise it stops, and the
+//! next test starts another.
 
 use std::{
     collections::BTreeSet,
@@ -102,7 +103,7 @@ fn take(wanted: &Launch) -> Option<Servers> {
     Some(Servers::shared(deployment, settings))
 }
 
-/// Makes a new deployment one that can be handed on.
+/// Starts a new deployment that can be passed on.
 fn first(deployment: Deployment) -> Servers {
     let settings = settings(&deployment);
     Servers::shared(deployment, settings)

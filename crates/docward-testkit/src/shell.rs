@@ -105,7 +105,7 @@ fn read_call<'t>(text: &'t str, whole: &str) -> (Call, &'t str) {
     (call, rest)
 }
 
-/// The position where a parenthesis closes that was open before `text`.
+/// The position of the closing parenthesis that was opened before `text`.
 fn closing(text: &str) -> Option<usize> {
     let (mut depth, mut in_string, mut escaped) = (0u32, false, false);
     for (at, c) in text.char_indices() {

@@ -1,5 +1,5 @@
-//! Finds values that documents lost through a change: what they held before and hold in no form
-//! afterwards.
+//! Finds values that documents lost through a change: values that they contained before and contain
+//! in no form afterwards.
 //!
 //! A conversion keeps a value: `"12.50"` and the decimal 12.5 are the same one, and so are the text of
 //! a date and the date. Null, an empty string and an empty container are no values.
@@ -49,7 +49,7 @@ pub(crate) struct Lost {
     pub(crate) examples: BTreeMap<String, String>,
 }
 
-/// The values of a document with their paths; `[]` stands for elements.
+/// The values of a document with their paths; `[]` denotes elements.
 fn leaves(document: &Document) -> Vec<(String, &Bson)> {
     fn walk<'d>(path: &str, value: &'d Bson, out: &mut Vec<(String, &'d Bson)>) {
         match value {
@@ -67,7 +67,8 @@ fn leaves(document: &Document) -> Vec<(String, &Bson)> {
     out
 }
 
-/// The forms of a value; the first is its own. None for what is no value.
+/// The forms of a value, its own form first. Empty for missing values, such as null and the empty
+/// string.
 fn forms(value: &Bson) -> Vec<String> {
     match value {
         Bson::Null | Bson::Undefined => Vec::new(),
@@ -112,7 +113,8 @@ fn of_number(text: &str, is_truth: bool) -> Vec<String> {
     all
 }
 
-/// A number in a form that all types share. Twelve digits are what a double surely holds of a sum.
+/// A number in a form that all types share. Twelve digits are those of a sum that a double always
+/// represents.
 fn number_in(text: &str) -> Option<String> {
     let number: f64 = text.trim().parse().ok().filter(|n: &f64| n.is_finite())?;
     let (whole, fraction) = text.trim().split_once('.').unwrap_or((text.trim(), ""));

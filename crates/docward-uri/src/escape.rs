@@ -20,7 +20,7 @@ pub(crate) fn decoded(text: &str) -> String {
     percent_decode_str(text).decode_utf8_lossy().into_owned()
 }
 
-/// Decodes percent codes; the error is the position of a percent sign that starts none.
+/// Decodes percent codes; the error is the position of a percent sign that does not begin one.
 pub(crate) fn strictly_decoded(text: &str) -> Result<String, usize> {
     match bad_percent(text) {
         Some(at) => Err(at),

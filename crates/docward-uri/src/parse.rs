@@ -382,7 +382,7 @@ fn read_option(key: Slice<'_>, value: Slice<'_>, uri: &mut ConnectionString) {
     });
 }
 
-/// The report on an option that no driver knows: what is wrong, what to do, and the changes for it.
+/// The report on an option that no driver knows: the problem, the advice, and the changes for it.
 fn unknown(name: &str) -> (String, String, Vec<UriChange>) {
     if let Some(gone) = options::gone_option(name) {
         let what = format!("`{name}` is an option that drivers no longer support");

@@ -1,5 +1,5 @@
 //! Options that exclude or require each other. Combinations that drivers refuse are reported as
-//! such; combinations without effect are reported, too.
+//! such; combinations without effect are also reported.
 
 use docward_model::{NoteKind, UriChange};
 

@@ -138,8 +138,8 @@ pub fn redact(text: &str) -> String {
     out
 }
 
-/// Masks everything in an argument that may be a password. Unlike in a sentence nothing ends it:
-/// spaces, quotes and slashes may belong to the password.
+/// Masks everything in an argument that may be a password. Unlike in a sentence, no character ends
+/// it: spaces, quotes and slashes may belong to the password.
 pub fn redact_argument(argument: &str) -> String {
     let pairs = masked_pairs(argument);
     if argument.contains("://") {
@@ -185,7 +185,7 @@ fn next_of_ours(text: &str, scheme_end: usize) -> usize {
     let mut from = scheme_end;
     while let Some((start, end)) = scheme(&text[from..]) {
         let start = from + start;
-        // A mask may have replaced the end of the preceding word too.
+        // A mask may also have replaced the end of the preceding word.
         let is_new = text[..start].ends_with(ends_token) || text[..start].ends_with(MASK);
         if is_new && is_ours(&text[start..]) {
             return start;
@@ -201,7 +201,7 @@ fn is_ours(uri: &str) -> bool {
 }
 
 /// Masks the password in another kind of URL. The text after the host is not changed: paths and
-/// queries contain `:` and `@` of their own.
+/// queries also contain `:` and `@`.
 fn masked_url(url: &str) -> String {
     let start = url.find("://").map_or(0, |at| at + 3);
     let (scheme, rest) = url.split_at(start);

@@ -112,7 +112,7 @@ pub struct Note {
     pub todo: String,
     /// The changes that `todo` names, in their order. Empty where people have to decide.
     pub fix: Vec<UriChange>,
-    /// Where.
+    /// The position.
     pub span: Span,
 }
 

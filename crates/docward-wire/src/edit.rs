@@ -21,7 +21,7 @@ fn put(frame: &mut [u8], at: usize, bytes: &[u8]) -> bool {
     place.map(|place| place.copy_from_slice(bytes)).is_some()
 }
 
-/// How [`edited`] treats an element.
+/// The treatment of an element by [`edited`].
 #[derive(Clone, Debug)]
 pub enum Change<'a> {
     /// Copies the element.

@@ -38,7 +38,7 @@ impl Flags {
     }
 }
 
-/// A document sequence. It stands for an array field of the body with the same name.
+/// A document sequence. It replaces an array field of the body with the same name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sequence {
     /// The offset of the section, which begins with the kind byte.

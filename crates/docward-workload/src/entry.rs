@@ -204,8 +204,8 @@ fn client(attr: &Value) -> Option<Entry> {
     Some(Entry::Client { connection, application })
 }
 
-/// Returns whether the start options require a login; `None` if they do not say, because the server
-/// then logs it itself. `transitionToAuth` permits clients that do not log in.
+/// Returns whether the start options require a login; `None` if they do not show it, because the
+/// server then logs it itself. `transitionToAuth` permits clients that do not log in.
 fn access_control(attr: &Value) -> Option<bool> {
     let security = attr.get("options")?.get("security")?;
     let text = |key: &str| security.get(key).and_then(Value::as_text);
@@ -216,7 +216,7 @@ fn access_control(attr: &Value) -> Option<bool> {
     asks.then_some(!lets_in)
 }
 
-/// A document above 16 MB, in a line of its own.
+/// A document above 16 MB, in a separate line.
 fn too_large(at: i64, attr: &Value) -> Option<Entry> {
     let error = attr.get("error")?;
     let text = error.as_text().or_else(|| error.get("errmsg")?.as_text()).unwrap_or_default();
@@ -311,8 +311,8 @@ pub(crate) fn ran(at: i64, attr: &Value, context: Option<&str>) -> Ran {
     }
 }
 
-/// Returns whether a write may have added a document. Older servers do not report how many it
-/// added.
+/// Returns whether a write may have added a document. Older servers do not report the number of
+/// added documents.
 fn is_upsert(attr: &Value) -> bool {
     match attr.get("nUpserted").and_then(Value::as_int) {
         Some(added) => added > 0,

@@ -274,7 +274,7 @@ impl Recorder {
         self.writes.command(ran);
     }
 
-    /// Counts an operation for its database. A refused operation says nothing about the others.
+    /// Counts an operation for its database. A refused operation does not represent the others.
     fn covered(&mut self, ran: &Ran) {
         let Some(namespace) = ran.namespace.as_ref().filter(|_| ran.error.is_none()) else {
             return;

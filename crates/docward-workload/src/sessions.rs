@@ -41,7 +41,7 @@ struct Follower {
     is_repeated: bool,
 }
 
-/// What a read returns.
+/// The kind of result that a read returns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Way {
     /// Documents.

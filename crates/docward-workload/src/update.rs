@@ -16,7 +16,7 @@ const ATOMIC: [&str; 10] =
 pub(crate) fn overwrites(update: &Value) -> bool {
     let operators = update.entries();
     let is_atomic = |(name, _): &(String, Value)| ATOMIC.contains(&name.as_str());
-    // A pipeline computes on the server and has no entries of its own.
+    // A pipeline computes on the server and has no entries.
     !operators.is_empty() && !operators.iter().any(is_atomic)
 }
 

@@ -42,7 +42,8 @@ pub(crate) struct Writes {
     collections: BTreeMap<Namespace, usize>,
     recent: BTreeMap<String, VecDeque<Update>>,
     open: BTreeMap<String, Transaction>,
-    /// By pair of collections: updates close to each other, and commands in one transaction.
+    /// The counts by pair of collections: updates close to each other, and commands in one
+    /// transaction.
     pairs: BTreeMap<(usize, usize), (u64, u64)>,
     /// True if there were updates that could not be tracked.
     lost: bool,

@@ -1,4 +1,4 @@
-//! The arguments of the commands. Parsing validates single values and does nothing else.
+//! The arguments of the commands. Parsing only validates single values.
 
 use std::path::PathBuf;
 
@@ -102,7 +102,7 @@ pub(crate) fn hidden(names: &'static [&'static str]) -> impl Fn(clap::Arg) -> cl
     }
 }
 
-/// What to read and how to report.
+/// The sources of an audit, and the options of its report.
 #[derive(Args, Debug)]
 pub(crate) struct AuditArgs {
     /// mongodump directories, archives, .bson, .json, .jsonl (each also .gz), .zip, - for standard
@@ -189,7 +189,7 @@ pub(crate) struct AuditArgs {
     pub(crate) baseline: BaselineArgs,
 }
 
-/// In which formats a report is written, and where.
+/// The formats and the destination of a report.
 #[derive(Args, Clone, Debug, Default)]
 #[command(next_help_heading = "Output")]
 pub(crate) struct FormatArgs {
@@ -224,7 +224,7 @@ pub(crate) struct ShownArgs {
 }
 
 impl FormatArgs {
-    /// Whether text for people goes to standard output.
+    /// Whether text for people is written to standard output.
     pub(crate) fn is_for_people(&self) -> bool {
         let mut rest = self.format.iter().filter(|one| one.file.is_none());
         rest.all(|one| one.format == Format::Terminal)
@@ -238,7 +238,7 @@ impl ShownArgs {
     }
 }
 
-/// What is known already.
+/// The options of the baseline of known findings.
 #[derive(Args, Debug)]
 #[command(next_help_heading = "Baseline")]
 pub(crate) struct BaselineArgs {
@@ -357,7 +357,7 @@ pub(crate) struct ReadingArgs {
     pub(crate) color: Color,
 }
 
-/// Which findings count, and how much of them is printed.
+/// The options that select findings, and the extent of their output.
 #[derive(Args, Debug)]
 #[command(next_help_heading = "Rules")]
 pub(crate) struct JudgingArgs {
@@ -428,7 +428,7 @@ pub(crate) struct CompletionsArgs {
     pub(crate) shell: clap_complete::Shell,
 }
 
-/// Where manual pages go.
+/// The destination of manual pages.
 #[derive(Args, Debug)]
 pub(crate) struct ManArgs {
     /// Write docward.1 and one page per command into this directory (default: print docward.1)

@@ -39,7 +39,7 @@ use crate::{
     terminal::{CLEAN, FINDINGS, PROBLEMS, complain, note_written, put},
 };
 
-/// What the report of an audit shows.
+/// The content of an audit's report.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Shown {
     /// Findings of rules.
@@ -398,7 +398,7 @@ fn nothing_to_judge(
     problems: &[Problem],
 ) -> Vec<Problem> {
     let filtered = args.reading.db.is_some() || args.reading.collection.is_some();
-    // Without sources, the audit is only about logs, connection strings or network rules.
+    // Without sources, the audit only covers logs, connection strings or network rules.
     if evidence.collections.is_empty() && evidence.workload.is_none() && !args.sources.is_empty() {
         // An earlier problem already explains why nothing was found.
         if !problems.is_empty() {
@@ -443,7 +443,7 @@ fn nothing_was_read(evidence: &Evidence) -> bool {
         && !evidence.uris.iter().any(|uri| uri.purpose == Purpose::Client)
 }
 
-/// Whether a server answered more than the handshake, which every client may ask for.
+/// Whether a server answered more than the handshake, which is open to every client.
 fn answered(server: &Server) -> bool {
     server.connections.is_some()
         || server.start.is_some()

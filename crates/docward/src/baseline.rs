@@ -1,4 +1,4 @@
-//! The baseline of a run: findings that are accepted for now. It only grows if the user asks for
+//! The baseline of a run: findings that are accepted for now. It only grows if the user requests
 //! it.
 
 use std::path::{Path, PathBuf};
@@ -15,7 +15,7 @@ use crate::{
 /// The default file.
 const DEFAULT: &str = "docward-baseline.json";
 
-/// What to do with the file.
+/// The action on the baseline file.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Action {
     Compare,

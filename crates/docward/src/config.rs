@@ -90,7 +90,7 @@ pub(crate) fn settings(file: Option<&Path>, near: &[String]) -> anyhow::Result<S
 ///
 /// - the directory of the first source that has one
 /// - the working directory, and the directories above it
-/// - beside the directory of a source
+/// - next to the directory of a source
 fn nearest(sources: &[String]) -> Option<PathBuf> {
     let directories: Vec<PathBuf> = sources
         .iter()

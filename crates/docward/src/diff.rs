@@ -1,4 +1,4 @@
-//! `docward diff`: what is new, fixed or changed between two reports.
+//! `docward diff`: the new, fixed and changed findings between two reports.
 
 use std::path::Path;
 

@@ -3,7 +3,7 @@
 
 use docward_model::text;
 
-/// Returns what an example shows, from the head of its fence: `jsonl,fires,max-elements=3`.
+/// Returns a description of an example from the head of its fence: `jsonl,fires,max-elements=3`.
 pub(crate) fn label(info: &str) -> Option<String> {
     let mut parts = info.split(',').map(str::trim);
     let verdict = parts.find_map(|part| match part {

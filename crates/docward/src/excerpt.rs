@@ -146,7 +146,7 @@ fn mask_named(text: &str, is_code: bool) -> String {
     out
 }
 
-/// Returns where the value of a name begins. The name ends at `behind`, as in `password: "…"`,
+/// Returns the start of a name's value. The name ends at `behind`, as in `password: "…"`,
 /// `"pwd" => "…"`, `pass = …`.
 fn value_at(text: &str, behind: usize) -> Option<usize> {
     let rest = text[behind..].trim_start_matches(|c: char| c.is_ascii_alphanumeric() || c == '_');

@@ -15,7 +15,8 @@ use crate::{
     terminal::{CLEAN, put},
 };
 
-/// Prints what a rule checks, why, and how to fix its findings. For another id, prints its meaning.
+/// Prints the checks of a rule, their reason, and the fix of its findings. For another id, prints
+/// its meaning.
 pub(crate) fn explain(args: &ExplainArgs) -> anyhow::Result<u8> {
     let rule = match docward_rules::find(&args.rule) {
         Ok(rule) => &rule.meta,

@@ -410,7 +410,7 @@ fn import_at(text: &str, before: usize, line: &str) -> Option<Option<usize>> {
     let mut in_text = false;
     let mut place = None;
     for part in text[..before].split_inclusive('\n') {
-        // Inside a multi-line string, nothing is code.
+        // Inside a multi-line string, no text is code.
         let quotes = part.matches("\"\"\"").count() + part.matches("'''").count();
         if !in_text && quotes == 0 {
             if part.trim_end() == line {

@@ -167,11 +167,11 @@ enum LogLevel {
     Debug,
 }
 
-/// How long to wait for a server at the start. After that, the guard accepts clients anyway.
+/// Maximum time to wait for a server at the start. After that, the guard accepts clients anyway.
 const READY_WITHIN: Duration = Duration::from_secs(5);
-/// How long to wait for the primary with `--face member`. Without one, the members are unknown.
+/// Maximum time to wait for the primary with `--face member`. Without one, the members are unknown.
 const MEMBERS_WITHIN: Duration = Duration::from_secs(30);
-/// How often the servers of a `mongodb+srv` connection string are looked up in DNS.
+/// The interval at which the servers of a `mongodb+srv` connection string are looked up in DNS.
 const RESOLVE_EVERY: Duration = Duration::from_secs(60);
 
 /// Runs `docward guard`.
@@ -198,7 +198,7 @@ fn log(args: &RunArgs) {
         .with_writer(std::io::stderr)
         .with_ansi(false)
         .with_target(false);
-    // This fails only if a subscriber is set already, and nothing else sets one.
+    // This fails only if a subscriber is already set, and no other code sets one.
     let _ = match args.log_format {
         LogFormat::Text => builder.try_init(),
         LogFormat::Json => builder.json().flatten_event(true).try_init(),

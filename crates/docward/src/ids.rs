@@ -33,7 +33,7 @@ pub(crate) struct Entry {
     title: String,
     /// The requirement level of a clause.
     level: Option<String>,
-    /// How Docward covers a clause.
+    /// The way in which Docward covers a clause.
     status: Option<String>,
     /// The rules and commands that implement a clause.
     by: Vec<String>,

@@ -57,7 +57,7 @@ const DATA: [&str; 6] = [".bson", ".bson.gz", ".json", ".json.gz", ".jsonl", ".n
 /// The maximum depth of dump files below a directory: `dump/shop/users.bson`.
 const DUMP_DEPTH: usize = 2;
 
-/// What to look at, and where the file goes.
+/// The sources to examine, and the destination of the file.
 #[derive(Args, Debug)]
 pub(crate) struct InitArgs {
     /// Dumps, data files, connection strings and directories with code (default: those in the

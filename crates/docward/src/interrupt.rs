@@ -1,6 +1,6 @@
 //! Handles Ctrl-C and SIGTERM, depending on the phase:
 //!
-//! - Reading ends early, and the report covers what was read.
+//! - Reading ends early, and the report covers the data that was read.
 //! - Judging is abandoned.
 //! - Writing is completed.
 //!

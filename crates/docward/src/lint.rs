@@ -40,7 +40,7 @@ Docward skips tests (unless --include-tests is given) and files that .gitignore 
  exclude. It does read ignored files that git tracks, and .env files outside of git repositories.
 Settings come from the nearest docward.toml; see docs/lint.md.";
 
-/// What to look at and how to report.
+/// The files to check, and the options of the report.
 #[derive(Args, Debug)]
 pub(crate) struct LintArgs {
     /// Files and directories

@@ -17,7 +17,7 @@ use crate::{
     terminal::{Color, note_written, put, quoted, terminal_width, wants_color},
 };
 
-/// How a report looks, as flags say.
+/// The appearance of a report, from the command line.
 pub(crate) struct Look<'a> {
     pub(crate) shown: &'a ShownArgs,
     pub(crate) output: Option<&'a Path>,

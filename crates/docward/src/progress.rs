@@ -12,7 +12,7 @@ use std::{
 use docward_collect::Progress;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-/// How long reading must take before a bar appears.
+/// The time that reading must take before a progress bar appears.
 const PATIENCE: Duration = Duration::from_secs(1);
 
 /// A progress bar that appears after a delay.

@@ -20,7 +20,7 @@ use crate::{
     terminal::{CLEAN, FINDINGS, PROBLEMS, complain, tell},
 };
 
-/// A run of a command that judges: its settings, its baseline and where its report goes.
+/// A run of a command that judges: its settings, its baseline and the destination of its report.
 pub(crate) struct Run<'a> {
     started: Started,
     look: Look<'a>,
@@ -50,7 +50,7 @@ impl<'a> Run<'a> {
         Ok(Self { started: Started::now(), look, baseline, config })
     }
 
-    /// Returns the command line and the time that the run has taken.
+    /// Returns the command line and the duration of the run so far.
     pub(crate) fn stamp(&self) -> docward_model::Run {
         self.started.ended()
     }
@@ -60,7 +60,7 @@ impl<'a> Run<'a> {
         self.config.fail_on.unwrap_or(FailOn::AtLeast(Severity::Error))
     }
 
-    /// Removes the findings of the baseline from the report, and updates the baseline if a flag says so.
+    /// Removes the findings of the baseline from the report, and updates the baseline if a flag requests it.
     pub(crate) fn apply_baseline(&mut self, report: &mut Report, settings: &Settings) {
         if let Some(baseline) = self.baseline.take() {
             baseline.apply(report, settings, self.look.quiet);

@@ -51,7 +51,7 @@ pub(crate) fn allowed_by_comments(
     out
 }
 
-/// Returns what is wrong with a suppression comment.
+/// Returns the fault of a suppression comment.
 fn fault(allowed: &Allowed) -> Option<String> {
     let unknown = allowed.rules.iter().find(|rule| config::known_selector(rule).is_err());
     if let Some(rule) = unknown {

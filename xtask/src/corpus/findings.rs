@@ -12,7 +12,7 @@ use serde_json::Value;
 
 use super::{fetch, packages::Package};
 
-/// Where something was found. Findings about a project as a whole have no file and line 0.
+/// The place of a finding. Findings about a project have no file and line 0.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Place {
@@ -20,7 +20,7 @@ pub(super) struct Place {
     pub(super) line: u32,
 }
 
-/// A finding without its text, so that a better sentence changes nothing here.
+/// A finding without its text, so that a reworded sentence changes nothing here.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Row {
@@ -76,7 +76,7 @@ pub(super) fn lint(bin: &Path, packages: &[&Package]) -> Result<Vec<Row>> {
     }
     let mut out = Vec::new();
     for (at, package) in packages.iter().enumerate() {
-        // Progress; nothing is left to be done when stderr is closed.
+        // Reports progress. If stderr is closed, the error is ignored.
         let _ = writeln!(io::stderr(), "{}/{} {}", at + 1, packages.len(), package.name);
         let folder = fetch::folder(package)?;
         let plain = report(&bin, &folder, &[]).with_context(|| package.name.clone())?;

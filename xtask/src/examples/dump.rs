@@ -163,7 +163,7 @@ impl Collection {
         let indexes: Result<Vec<Value>> =
             self.indexes.iter().map(|index| canonical(&Bson::from(index.clone()))).collect();
         metadata.insert("indexes".to_owned(), indexes?.into());
-        // Views and time series collections have none.
+        // Views and time series collections have no index on `_id`.
         if self.kind == "collection" {
             let uuid = Rng::new(&format!("uuid of {}", self.namespace())).uuid().replace('-', "");
             metadata.insert("uuid".to_owned(), uuid.into());

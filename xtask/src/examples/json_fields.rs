@@ -27,7 +27,7 @@ const COMMANDS: [&str; 16] = [
     "shardkey shop --collection t_order --format json",
     "rules --format json",
 ];
-/// Fields of a report whose own fields are listed on the page too.
+/// Fields of a report whose own fields are also listed on the page.
 const OPENED: [&str; 11] = [
     "tool",
     "sources",

@@ -21,7 +21,7 @@ use anyhow::{Context, Result, bail};
 
 use crate::{docs, links, root};
 
-/// Pages whose commands are run, besides tutorials.
+/// Pages whose commands are run, in addition to tutorials.
 const RUN: [&str; 9] = [
     "docs/connect.md",
     "docs/connect-check.md",
@@ -36,7 +36,7 @@ const RUN: [&str; 9] = [
 /// Folders of generated pages.
 const GENERATED: [&str; 2] = ["docs/commands", "docs/rules"];
 
-/// What is done with the commands of a page.
+/// The treatment of the commands of a page.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Mode {
     /// Check their arguments.

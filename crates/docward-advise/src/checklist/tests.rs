@@ -218,7 +218,7 @@ fn ck_3_fails_by_an_error_in_a_collection_that_is_not_core() {
     assert!(failed.evidence.contains("`db_shop.t_debug`"), "{}", failed.evidence);
 }
 
-/// However an item is computed, its verdict is never milder than the findings that cite it.
+/// However an item is computed, its verdict is never less severe than the findings that cite it.
 #[test]
 fn ck_1_to_ck_15_no_item_is_milder_than_the_findings_that_cite_it() {
     let example = Example::new("T002", "", "x30 {\"_id\": $i, \"log\": [1, 2]}");

@@ -3,10 +3,10 @@
 //! points.
 //!
 //! No constraint depends on chance: rare fields stay open, null never excludes a type, numbers keep
-//! every width that drivers choose among (GC-52), and limits have room for growth. Types that
-//! findings ask for are permitted in addition to the stored ones, so that the schema does not
-//! refuse a conversion. Values outside the tolerance are counted; the caller measures the schema
-//! against all documents before applying it.
+//! every width that drivers choose among (GC-52), and limits have room for growth. The target types
+//! of findings are permitted in addition to the stored ones, so that the schema does not refuse a
+//! conversion. Values outside the tolerance are counted; the caller measures the schema against all
+//! documents before applying it.
 
 mod room;
 
@@ -69,7 +69,7 @@ pub struct Inferred {
     pub documents: u64,
     /// The number of documents in the collection, as far as known.
     pub total: u64,
-    /// How much was examined, and the conclusion about the rest.
+    /// The number of documents examined, and their total.
     pub seen: Seen,
 }
 
@@ -115,8 +115,8 @@ const MAX_ITEMS: u64 = 999;
 /// Integers up to here are exact as doubles.
 const EXACT: f64 = 9_007_199_254_740_992.0;
 
-/// Infers a schema from a profile. `targets` are the types that findings about the collection ask
-/// for.
+/// Infers a schema from a profile. `targets` are the types that findings about the collection
+/// propose.
 pub fn infer(profile: &Profile, targets: &Targets, choices: &Choices) -> Inferred {
     let mut reader = Reader {
         profile,
@@ -699,7 +699,7 @@ fn coordinate(path: &str) -> Option<(&'static str, f64)> {
     }
 }
 
-/// Returns whether numbers rise in storage order: sequence numbers, counters, times.
+/// Returns whether numbers increase in storage order: sequence numbers, counters, times.
 fn is_counted_up(field: &Field) -> bool {
     field.natural_order.is_some_and(|correlation| correlation > 0.5)
 }

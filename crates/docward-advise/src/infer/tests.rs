@@ -17,7 +17,7 @@ fn profile(documents: &[Vec<u8>]) -> Profile {
     profile
 }
 
-/// The types that rules ask for in these documents.
+/// The types that rules propose for these documents.
 fn targets(profile: &Profile) -> Targets {
     let namespace = Namespace::new("db_shop", "t_order");
     let mut collection = Collection::named(namespace.clone());

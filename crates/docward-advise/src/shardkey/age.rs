@@ -32,9 +32,9 @@ pub(super) enum Clock<'a> {
 
 impl<'a> Clock<'a> {
     /// Selects the best source. A time in the document is better than its position, because exports
-    /// may be sorted by anything. Of two times `_id` is the better one, unless all ids were created
-    /// in a small part of the period in which documents were created: they were then loaded, in any
-    /// order.
+    /// may be sorted by anything. Of two times, `_id` is the better one. The exception is if all
+    /// ids were created in a small part of the period in which documents were created: they were
+    /// then loaded, in any order.
     pub(super) fn of(profile: &'a Profile) -> Self {
         let is_id = |f: &Field| f.path.as_str() == "_id" && monotonic::is_timed_id(f);
         let is_birth = |f: &Field| {
@@ -118,7 +118,7 @@ fn main_kind(profile: &Profile, field: u32) -> Option<BsonType> {
 }
 
 impl Judge<'_> {
-    /// Returns whether the values of a field rise with time.
+    /// Returns whether the values of a field increase with time.
     pub(super) fn rises(&self, path: &str) -> bool {
         let Some((_, field)) = self.field(path) else { return false };
         if monotonic::by_type(field).is_some() {
@@ -256,9 +256,10 @@ impl Judge<'_> {
         (Verdict::Fail, goes)
     }
 
-    /// The reason why positions without a rise prove nothing, if so. A secondary stores documents
-    /// in runs, and keeps this order when it becomes primary. Consecutive numbers may therefore
-    /// have been assigned in order wherever they are stored.
+    /// The reason why positions in storage order do not prove that values are not monotonic, if
+    /// there is one. A secondary stores documents in runs, and keeps this order when it becomes
+    /// primary. Consecutive numbers may therefore have been assigned in order wherever they are
+    /// stored.
     fn doubt_of_positions(&self, first: &Field) -> Option<(Verdict, String)> {
         let path = first.path.as_str();
         if monotonic::is_random(first) {
@@ -281,8 +282,8 @@ impl Judge<'_> {
         })
     }
 
-    /// A rising field subdivides each group of equal preceding fields, and new documents go to the
-    /// end of each group. With few distinct preceding values, they go to few chunks (SK-10 asks for
+    /// Checks for a coarse prefix before an increasing field. New documents go to the end of each
+    /// group of equal prefixes. With few distinct prefixes, they go to few chunks (SK-10 asks for
     /// many).
     fn coarse_before_rising(&self, key: &[(String, bool)]) -> Option<(Verdict, String)> {
         let rises = |path: &str| self.rising.get(path).copied().unwrap_or_default();

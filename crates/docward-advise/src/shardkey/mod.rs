@@ -197,7 +197,7 @@ struct Judge<'a> {
     analyses: &'a [KeyAnalysis],
     /// The source of the age of documents.
     clock: Clock<'a>,
-    /// The candidate fields, and whether their values rise with time.
+    /// The candidate fields, and whether their values increase with time.
     rising: BTreeMap<String, bool>,
 }
 
@@ -262,7 +262,7 @@ impl<'a> Judge<'a> {
             });
         }
         let has = |verdict: Verdict| checks.iter().any(move |c| c.verdict == verdict);
-        // Without a workload, SK-4 is unknown for every key and says nothing about this one.
+        // Without a workload, SK-4 is unknown for every key and does not distinguish this one.
         let open = checks.iter().any(|c| c.verdict == Verdict::Unknown && c.clause != "SK-4");
         let verdict = if !refusals.is_empty() || has(Verdict::Fail) {
             Verdict::Fail

@@ -53,7 +53,7 @@ impl<'a> Judge<'a> {
         passed
     }
 
-    /// Those of them that can be recommended.
+    /// Returns the spreading keys that can be recommended.
     pub(super) fn proposals(
         &self,
         spreading: &[KeyVerdict],

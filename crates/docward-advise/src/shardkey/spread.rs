@@ -8,7 +8,7 @@ use super::{
     places::{self, Placed, groups},
 };
 
-/// In smaller samples a single occurrence of a value says something about its frequency.
+/// In smaller samples, a single occurrence of a value is significant for its frequency.
 const LEAST_SAMPLE: usize = 50;
 
 impl Judge<'_> {
@@ -37,8 +37,8 @@ impl Judge<'_> {
         Some((shares.iter().map(|(_, share)| *share).fold(0.0, f64::max), by))
     }
 
-    /// Returns the key value and age of every sampled document, sorted by the key. The flag says
-    /// whether values share a prefix that is too long for sorting.
+    /// Returns the key value and age of every sampled document, sorted by the key. The flag marks
+    /// values that share a prefix that is too long for sorting.
     pub(super) fn places(&self, key: &[(String, bool)]) -> (Vec<Placed>, bool) {
         let fields: Vec<(Option<u32>, bool)> = key
             .iter()
@@ -138,7 +138,7 @@ impl Judge<'_> {
             return share.max(missing);
         }
         let most = groups(placed).into_iter().max().unwrap_or(0);
-        // A single occurrence in the sample says nothing about frequency.
+        // A single occurrence in the sample is not significant for the frequency.
         if placed.len() >= LEAST_SAMPLE && most <= 1 {
             1.0 / documents
         } else {

@@ -311,7 +311,7 @@ fn sk_3_a_file_sorted_by_the_key_is_ordered_by_the_time_in_its_ids() {
         format!("\"_id\": {id}, \"userId\": {}, \"createdAt\": {made}", i * 2 / 5)
     });
     verdicts(&example(&loaded), "SK-3", &[(&["userId"], Verdict::Pass)]);
-    // Without such ids it is unknown whether the values were sorted or rise.
+    // Without such ids it is unknown whether the values were sorted or increase.
     let by_word = sorted(&|i| format!("\"{:08x}\"", noise(i)));
     verdicts(&example(&by_word), "SK-3", &[(&["userId"], Verdict::Unknown)]);
 }

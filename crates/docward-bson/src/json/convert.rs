@@ -164,7 +164,7 @@ pub(super) fn from_parts(
         (_, Value::String(text), None) => from_text(kind, text.as_bytes())?,
         (Kind::Double, Value::Double(value), None) => fixed(element::DOUBLE, value.to_le_bytes()),
         (Kind::Decimal, Value::Double(value), None) => {
-            // The format of numbers in JavaScript, which is what the shell would pass on.
+            // The format of numbers in JavaScript, which is the value that the shell would pass on.
             let text = if value.abs() < 1e21 { format!("{value}") } else { format!("{value:e}") };
             fixed(element::DECIMAL, decimal(text.as_bytes())?)
         }

@@ -162,7 +162,7 @@ fn double(text: &str) -> Option<f64> {
 pub(super) enum Form {
     /// Digits only.
     Whole,
-    /// With a fraction or an exponent.
+    /// A number with a fraction or an exponent.
     Fraction,
 }
 

@@ -306,7 +306,7 @@ impl Parser {
             None => {
                 consumed = input.len();
                 self.skip = Some(skip);
-                // The enclosing array ends there too, for the same reason.
+                // The enclosing array also ends there, for the same reason.
                 if matches!(error, Error::UnexpectedEnd { .. }) {
                     self.array = None;
                 }

@@ -60,8 +60,8 @@ impl<'i> Reader<'i> {
         self.text_from(self.pos, quote, name)
     }
 
-    /// Copies plain text up to its double quote. Returns `false` if something else comes first,
-    /// after copying up to there.
+    /// Copies plain text up to its double quote. Returns `false` if another character ends the
+    /// copy.
     #[inline(always)]
     fn plain<const NAME: bool>(&mut self) -> bool {
         let (mut pos, mut end) = (self.pos, self.end);

@@ -1,8 +1,8 @@
 //! Reads Extended JSON: objects such as `{"$oid": "…"}` that represent one typed value.
 //!
 //! The first field of an object decides whether it is a typed value. `$ref`/`$id` stay documents,
-//! as in BSON. `$regex` and `$type` are query operators too, so they form a typed value only in the
-//! complete form of version 1.
+//! as in BSON. `$regex` and `$type` are also query operators, so they form a typed value only in
+//! the complete form of version 1.
 
 use std::borrow::Cow;
 
@@ -77,7 +77,7 @@ impl<'i> Reader<'i> {
                 });
             }
         }
-        // Not in the usual form: parse it as a document and convert that.
+        // The object is not in the usual form: parse it as a document and convert that.
         self.pos = name_at;
         let slot = self.end;
         self.fields(open)?;
@@ -235,7 +235,7 @@ fn refuse_others(
 ) -> Read<()> {
     for (index, item) in document.iter().enumerate() {
         let Ok((name, _)) = item else { continue };
-        // A repeated name is an additional field too.
+        // A repeated name is also an additional field.
         if !allowed.contains(&Some(name.as_str())) || index >= allowed.iter().flatten().count() {
             let field = quote(name.as_str().as_bytes());
             return Err(Box::new(Error::ExtraField { at: offset(open), wrapper, field }));

@@ -2,7 +2,7 @@
 //!
 //! The driver always writes a field without `omitempty`, so the field is required. It writes nil
 //! pointers, slices, maps and interfaces as null, or omits them with `omitempty`. Any struct may be
-//! a document of its own. [`crate::Model::embedded`] marks structs that other structs contain.
+//! a separate document. [`crate::Model::embedded`] marks structs that other structs contain.
 
 mod tags;
 mod validator;
@@ -36,13 +36,13 @@ struct Reader<'t> {
     source: &'t Source<'t>,
     /// The declared types: name and definition.
     types: BTreeMap<&'t str, Node<'t>>,
-    /// In order of declaration.
+    /// The names in order of declaration.
     names: Vec<(&'t str, Place)>,
     /// Types with their own marshalling method.
     custom: BTreeSet<&'t str>,
 }
 
-/// What tags say about a field besides its type.
+/// The content of a field's tags: everything but its type.
 struct Written {
     name: String,
     omit_empty: bool,

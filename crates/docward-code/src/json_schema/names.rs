@@ -190,7 +190,7 @@ struct Seen {
 }
 
 /// Translates `unevaluatedProperties` if it is certain which fields it covers. This is certain if
-/// it stands alone, or beside schemas that always apply.
+/// it stands alone, or together with schemas that always apply.
 pub(super) fn unevaluated(
     to: &mut Translator<'_>,
     spot: Spot<'_>,

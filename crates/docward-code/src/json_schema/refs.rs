@@ -15,7 +15,7 @@ pub(super) struct Refs {
     resources: BTreeMap<String, String>,
     /// The pointer of each anchor. The key is the address, `#` and the anchor.
     anchors: BTreeMap<String, String>,
-    /// Whether keywords beside a reference are ignored, as in drafts before 2019-09.
+    /// Whether keywords next to a reference are ignored, as in drafts before 2019-09.
     pub(super) lonely: bool,
 }
 

@@ -347,7 +347,7 @@ pub(super) fn never() -> Document {
 /// Returns the translation as one document with keys in a fixed order.
 fn assembled(parts: Parts) -> Document {
     let Parts { mut own, mut beside } = parts;
-    // A lone reference is replaced by its target. A title beside the reference is kept.
+    // A lone reference is replaced by its target. A title next to the reference is kept.
     if beside.len() == 1 && own.keys().all(|key| key == "title" || key == "description") {
         let mut target = beside.remove(0);
         for (key, value) in own {

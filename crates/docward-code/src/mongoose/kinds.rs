@@ -17,7 +17,7 @@ use docward_source::syntax::{parts, quoted};
 use super::{Reader, Schema};
 
 impl<'t> Reader<'t> {
-    /// Returns the schema of a discriminator call. It is not a model of its own.
+    /// Returns the schema of a discriminator call. It is not a separate model.
     pub(super) fn kind_of(&self, call: Node<'t>) -> Option<usize> {
         let function = call.child_by_field_name("function")?;
         if self.script.last_name(function) != Some("discriminator") {

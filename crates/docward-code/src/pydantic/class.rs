@@ -62,7 +62,7 @@ impl Class {
 /// The declarations of a file.
 #[derive(Debug, Default)]
 pub(super) struct Module {
-    /// In order of declaration.
+    /// The classes in order of declaration.
     pub(super) classes: Vec<Class>,
     /// Type aliases.
     pub(super) aliases: BTreeMap<String, Expr>,

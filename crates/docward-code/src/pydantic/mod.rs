@@ -58,7 +58,7 @@ struct Reader<'m> {
     old: bool,
 }
 
-/// What kind of base class a class derives from.
+/// The kind of base class that a class derives from.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Ancestry {
     Model,

@@ -309,7 +309,7 @@ impl Reader<'_> {
         Shape::default()
     }
 
-    /// Applies the metadata beside a type in `Annotated[…]`.
+    /// Applies the metadata next to a type in `Annotated[…]`.
     fn annotate(
         &self,
         draft: &mut Draft,

@@ -11,7 +11,7 @@ use docward_source::syntax::{Source, Walk, part, parts};
 /// A file and the types it declares.
 pub(super) struct Java<'t> {
     pub(super) source: &'t Source<'t>,
-    /// In order of declaration.
+    /// The classes in order of declaration.
     pub(super) classes: Vec<Class<'t>>,
     /// The names of constants, in order of declaration.
     pub(super) enums: BTreeMap<&'t str, Vec<&'t str>>,

@@ -53,7 +53,7 @@ struct Reader<'t> {
     java: Java<'t>,
 }
 
-/// Where a type is used. The annotations belong to the field.
+/// The place where a type is used. The annotations belong to the field.
 struct Spot<'s> {
     path: &'s str,
     /// Whether the value is the document's `_id`.

@@ -199,7 +199,7 @@ fn content(name: &str, bytes: &[u8]) -> Result<Content, Fault> {
     parse(text, &stem)
 }
 
-/// Parses a text whose format its structure determines. `stem` names a group if the export does
+/// Parses a text and detects its format from its structure. `stem` names a group if the export does
 /// not.
 fn parse(text: &str, stem: &str) -> Result<Content, Fault> {
     if text.trim().is_empty() {

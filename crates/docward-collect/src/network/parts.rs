@@ -1,4 +1,4 @@
-//! Addresses and ports as the formats write them, and lists whose entries may be invalid.
+//! Addresses and ports in the notation of the formats, and lists whose entries may be invalid.
 
 use std::{fmt, marker::PhantomData, net::IpAddr};
 

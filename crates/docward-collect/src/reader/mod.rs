@@ -226,7 +226,7 @@ impl<'r, 'scope, 'env> Reader<'r, 'scope, 'env> {
             .retain(|collection| self.request.filter.wants(&collection.namespace));
         let entry = &mut self.sources[source];
         entry.kind = SourceKind::Evidence;
-        // Operations were counted as entries, and stay a source of their own.
+        // Operations were counted as entries, and remain a separate source.
         let (recorded, read): (Vec<&Source>, Vec<&Source>) = saved
             .sources
             .iter()
@@ -372,7 +372,7 @@ impl<'r, 'scope, 'env> Reader<'r, 'scope, 'env> {
                 }
                 _ => continue,
             }
-            // The unread rest counts as done, too.
+            // The unread rest also counts as done.
             self.progress.advance(item.bytes.saturating_sub(self.advanced), 0);
         }
     }

@@ -1,5 +1,5 @@
-//! The problems that can occur with a running deployment. Each message says which facts are still
-//! known and what to do. No message contains a password.
+//! The problems that can occur with a running deployment. Each message states which facts are still
+//! known and the next step. No message contains a password.
 
 use std::time::Duration;
 

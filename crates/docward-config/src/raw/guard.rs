@@ -20,9 +20,9 @@ pub struct GuardSettings {
     pub admin: Option<String>,
     /// The host name under which clients reach the guard.
     pub advertise: Option<String>,
-    /// How the guard appears to clients: one of [`FACES`].
+    /// The appearance of the guard to clients: one of [`FACES`].
     pub face: Option<String>,
-    /// How clients log in: one of [`AUTHS`].
+    /// The method by which clients log in: one of [`AUTHS`].
     pub auth: Option<String>,
     /// The users file, relative to the directory of the settings file.
     pub users: Option<String>,

@@ -233,7 +233,7 @@ pub(super) fn note_idle(
             _ => {}
         }
     }
-    // An entry can only switch on again what it, or an earlier one, switches off.
+    // An entry can only turn on rules that it, or an earlier one, turns off.
     let mut off: Vec<&RuleMeta> = Vec::new();
     for namespace in &raw.namespaces {
         let named = |list: &[At<&str>], rule| list.iter().any(|s| selects(s.value, rule));

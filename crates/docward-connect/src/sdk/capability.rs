@@ -7,7 +7,7 @@ use super::SdkLanguage;
 pub struct Capability {
     /// The option or subject.
     pub subject: &'static str,
-    /// How to set it, or what replaces it.
+    /// The setting to use, or what replaces it.
     pub note: &'static str,
     /// True if it differs from the rule book's samples.
     pub gap: bool,

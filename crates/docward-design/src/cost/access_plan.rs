@@ -5,7 +5,7 @@ use docward_model::Relationship;
 use crate::decide::decision::Decision;
 use crate::decide::pattern::Pattern;
 
-/// How a read is executed.
+/// The plan that executes a read.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ReadPlan {
     /// The read begins with parents.
@@ -58,7 +58,7 @@ impl ReadPlan {
 /// The children that are fetched from other documents.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Fetch {
-    /// None. The read does not want them, or the parent has everything it wants.
+    /// None. The read does not need children, or the parent has all data that the read needs.
     Nothing,
     /// Only junction documents, because they have copies of the fields.
     Pairs,
@@ -68,7 +68,7 @@ pub enum Fetch {
     All,
 }
 
-/// What a write does to documents of an entity.
+/// The operation of a write on documents of an entity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[expect(missing_docs, reason = "the names say it")]
 pub enum Act {
@@ -77,7 +77,7 @@ pub enum Act {
     Delete,
 }
 
-/// How a write is executed.
+/// The plan that executes a write.
 #[derive(Clone, Debug, PartialEq)]
 pub struct WritePlan {
     /// The declared change of the parent.
@@ -94,7 +94,7 @@ pub struct WritePlan {
     pub transaction: bool,
 }
 
-/// Where ids are stored if children are separate documents.
+/// The place where ids are stored if children are separate documents.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Link {
     /// The child stores the id of its parent.

@@ -21,8 +21,8 @@ use crate::layout::collection::CollectionPlan;
 use crate::layout::fields::{Layout, has_part_id};
 use crate::layout::time_series;
 
-/// Returns the entities whose documents a read touches. This excludes an entity if the read finds
-/// everything it wants in copies, a preview or stored figures.
+/// Returns the entities whose documents a read touches. This excludes an entity if copies, a
+/// preview or stored figures contain all the data that the read needs.
 fn touched<'m>(
     model: &'m DesignModel,
     decisions: &[Decision],
@@ -39,7 +39,7 @@ fn touched<'m>(
     touched
 }
 
-/// Whether the parent, or the child, has everything that a read wants along a relationship.
+/// Whether the parent, or the child, has all data that a read needs along a relationship.
 pub(crate) fn spared(
     model: &DesignModel,
     decision: &Decision,
@@ -117,7 +117,7 @@ impl<'m> Operations<'m> {
         let reads = reads.collect();
         let (parent, child) = ends(&self.writes);
         let mut all: BTreeSet<usize> = parent.union(&child).copied().collect();
-        // If a shared child is embedded, each parent has a copy of the child's parts too.
+        // If a shared child is embedded, each parent also has a copy of the child's parts.
         let parts = match relationship.is_shared() {
             true => read_direction::parts(&relationship.child, &relationship.parent, |entity| {
                 self.inside.get(entity).cloned().unwrap_or_default()
@@ -235,7 +235,7 @@ fn packed(layout: &Layout<'_>, collections: &[CollectionPlan], entity: &str) -> 
 fn write_cost(way: &Predictor, write: &DesignWrite, typical: u64) -> OperationCost {
     let cost = |(write, plan): &(DesignWrite, WritePlan)| {
         // An updated or deleted child already exists. A child that is written together with its
-        // parent exists too.
+        // parent also exists.
         let is_there = matches!(plan.child, Some(Act::Update | Act::Delete)) || plan.whole;
         way.write(write, plan, typical.max(u64::from(is_there)))
     };

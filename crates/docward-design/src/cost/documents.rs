@@ -1,6 +1,6 @@
 //! Documents of entities without the fields that one relationship adds, for every relationship of a
-//! model. Each entity is laid out once. Only what a relationship touches is laid out again without
-//! it.
+//! model. Each entity is laid out once. Only the entities that a relationship touches are laid out
+//! again without it.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -191,7 +191,7 @@ impl<'m> Documents<'m> {
             let Origin::Embedded(name) = &field.origin else { continue };
             let child = model.relationship(name).and_then(|r| model.entity(&r.child));
             if let Some(child) = child {
-                // Elements may begin with an id of their own.
+                // Elements may begin with an id.
                 field.fields.retain(|inside| inside.origin == Origin::Id);
                 field.fields.extend(made(child));
             }

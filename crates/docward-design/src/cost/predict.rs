@@ -31,7 +31,7 @@ pub struct Predictor {
     pub way: StorageAlternative,
     /// Whether it was chosen.
     pub chosen: bool,
-    /// Where ids are stored, unless children are embedded.
+    /// The place where ids are stored, unless children are embedded.
     pub link: Link,
     /// The fields of a parent without those that the relationship adds.
     pub parent: Fields,
@@ -45,7 +45,7 @@ pub struct Predictor {
     pub parent_id: String,
     /// Copies of the parent's fields in a separate child.
     pub copies: Option<Planned>,
-    /// The fields of a parent that refer to its children: one id with copies beside it, or a list.
+    /// The fields of a parent that refer to its children: one id with copies next to it, or a list.
     pub held: Vec<Planned>,
     /// The fields of a junction document.
     pub pair: Vec<Planned>,
@@ -56,11 +56,11 @@ pub struct Predictor {
     shared: bool,
     /// The newest children in the parent, each beginning with its id.
     pub preview: Option<Planned>,
-    /// What the preview contains, and the only date field of a child.
+    /// The content of the preview, and the only date field of a child.
     shows: Option<Shows>,
     /// The counts and sums in the parent.
     pub figures: Vec<(Figure, Planned)>,
-    /// The field that says which child is newest. `None` means the id.
+    /// The field that determines the newest child. `None` means the id.
     pub newest_by: Option<String>,
     /// Whether reads look up embedded children without their parent. This needs an index on their
     /// ids.
@@ -79,7 +79,7 @@ pub struct Predictor {
     sizes: Sizes,
     /// The share of embedded children that are stored on overflow pages.
     on_pages: f64,
-    /// How children are grouped, if one document holds several.
+    /// The grouping of children, if one document holds several.
     packed: Option<Packed>,
     /// The documents that parents are embedded in.
     home: Option<Home>,

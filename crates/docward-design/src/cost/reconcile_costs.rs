@@ -35,13 +35,13 @@ struct Seen<'m> {
     /// The cost with the chosen alternative, and its view.
     cost: OperationCost,
     view: View,
-    /// How often the read follows the relationship.
+    /// The number of times that the read follows the relationship.
     times: f64,
-    /// What the read already has at that point in the whole design: the multiple of what the
-    /// relationship sees, and bytes.
+    /// The data that the read already has at that point in the whole design: the multiple of the
+    /// data that the relationship sees, and bytes.
     there: (f64, f64),
-    /// The size of the third entity's documents, if these embed what the read fetches. They are
-    /// read as a whole.
+    /// The size of the third entity's documents, if these embed the fetched documents. The read
+    /// loads them as a whole.
     around: Option<f64>,
 }
 

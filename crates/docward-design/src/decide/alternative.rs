@@ -1,13 +1,13 @@
 //! The alternatives for storing a relationship, and what each costs.
 
-/// The point at which a document crosses a size tier.
+/// The point at which a document exceeds a size limit.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Crossing {
-    /// The tier, such as `1 MB`.
+    /// The limit, such as `1 MB`.
     pub label: &'static str,
-    /// The clause of the tier.
+    /// The clause of the limit.
     pub clause: &'static str,
-    /// The number of children that fit below the tier.
+    /// The number of children that fit below the limit.
     pub children: u64,
     /// Years until the crossing. 0 if it has happened, `None` if it does not happen within a
     /// century.
@@ -43,7 +43,7 @@ impl StorageAlternative {
 pub struct Alternative {
     /// The alternative.
     pub way: StorageAlternative,
-    /// The name. If ids can be stored in several places, it says where.
+    /// The name. If ids can be stored in several places, it states the place.
     pub name: &'static str,
     /// Whether it was chosen.
     pub chosen: bool,
@@ -51,7 +51,7 @@ pub struct Alternative {
     pub operations: Vec<OperationCost>,
     /// The size of a parent in bytes over time: years from now, typical, 99th percentile, maximum.
     pub parent: Vec<(u32, u64, u64, u64)>,
-    /// When a parent at the 99th percentile crosses the tiers.
+    /// The points at which a parent at the 99th percentile exceeds the size limits.
     pub crossings: Vec<Crossing>,
     /// For shared children: the current number of elements of the longest list on either side, and
     /// whether it is unbounded.

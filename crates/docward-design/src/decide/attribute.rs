@@ -1,5 +1,5 @@
-//! The attribute pattern: fields that are searched alike become a list of names and values. Fields
-//! that something else needs by name are excluded.
+//! The attribute pattern: fields with similar searches become a list of names and values. Fields
+//! that another part of the design needs by name are excluded.
 
 use docward_model::{BsonType, DesignModel, Entity, EntityField};
 

@@ -56,11 +56,11 @@ pub struct Decision {
     pub choice: Option<Choice>,
     /// The facts that the decision rests on.
     pub facts: Facts,
-    /// How each row of the decision tables voted.
+    /// The votes of the rows of the decision tables.
     pub ruling: Ruling,
     /// The resulting patterns, the main one first.
     pub patterns: Vec<Pattern>,
-    /// Remarks on what was considered and rejected.
+    /// Remarks on options that were considered and rejected.
     pub remarks: Vec<String>,
     /// Questions that must be answered first.
     pub questions: Vec<Question>,
@@ -129,7 +129,7 @@ impl Decision {
         })
     }
 
-    /// Whether the parent stores the count and the sums that a read wants of its children. An
+    /// Whether the parent stores the count and the sums that a read needs of its children. An
     /// approximate count does not provide sums.
     pub(crate) fn keeps(&self, read: &DesignRead) -> bool {
         let counts = read.counts.contains(&self.relationship);
@@ -176,7 +176,7 @@ pub struct EntityAdvice {
     pub entity: String,
     /// The patterns.
     pub patterns: Vec<Pattern>,
-    /// Remarks on what was considered and rejected.
+    /// Remarks on options that were considered and rejected.
     pub remarks: Vec<String>,
     /// Open questions of DP-2, and others.
     pub questions: Vec<Question>,

@@ -10,7 +10,7 @@ use docward_model::{
 use crate::decide::facts::{Bounds, Facts, Growth, Kind};
 use crate::declared::read_direction::{self, changes_part, followed, total};
 
-/// What is known about a relationship.
+/// The known facts of a relationship, and its open questions.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Known {
     /// The declared facts.
@@ -19,7 +19,7 @@ pub struct Known {
     pub questions: Vec<Question>,
 }
 
-/// A question about something that the file does not say.
+/// A question about a fact that the file does not state.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Question {
     /// The entity or relationship it is about.

@@ -33,7 +33,7 @@ pub struct Facts {
     pub atomic: Option<bool>,
     /// Whether shared data must always be current.
     pub must_be_current: Option<bool>,
-    /// Describes who else the child belongs to. `None` if it belongs to one parent.
+    /// Describes the other parents of the child. `None` if it belongs to one parent.
     pub shared: Option<String>,
     /// Whether the parent currently lists the ids of its children.
     pub lists_ids: bool,
@@ -76,7 +76,7 @@ pub enum Growth {
     /// Older children are removed, but only beyond this number, which is more than a list may hold
     /// (GC-06).
     CutLate(u64),
-    /// The number is probably unbounded, judging by the names. The text says why.
+    /// The number is probably unbounded, judging by the names. The text states the reason.
     LooksEndless(String),
 }
 
@@ -106,8 +106,8 @@ impl Facts {
         crate::declared::size::large_array(self.children.p99, self.child_bytes, self.child_p99)
     }
 
-    /// Whether overflow pages bound an unbounded list: few parents have a long one, it stays so for
-    /// years, and nearly all reads have the whole list (ST-25, AP-S4.1).
+    /// Returns whether overflow pages bound an unbounded list. Few parents have a long list, this
+    /// does not change for years, and nearly all reads have the whole list (ST-25, AP-S4.1).
     pub fn is_paged(&self, bounds: &Bounds) -> bool {
         let Some(yearly) = self.paged_per_year.filter(|_| self.growth == Growth::Endless) else {
             return false;
@@ -136,7 +136,7 @@ pub struct Bounds {
     pub small_bytes: u64,
     /// A projected size in bytes above this vetoes embedding (CK-14).
     pub safe_bytes: u64,
-    /// From this share on, two things mostly happen together. The rule book has no figure.
+    /// From this share on, two operations mostly occur together. The rule book has no figure.
     pub mostly: f64,
     /// From this share on, something often happens alone. The rule book has no figure.
     pub often: f64,

@@ -16,7 +16,7 @@ pub struct Turn {
     pub from: Option<f64>,
 }
 
-/// What affects a relationship in addition to its own facts.
+/// The influences on a relationship other than its own facts.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Around {
     /// The maximum number of children that are kept (PT-slice.1).
@@ -30,7 +30,7 @@ pub struct Around {
 }
 
 impl Around {
-    /// Whether a list stays in its parent beside the others. While the lists are too large
+    /// Whether a list stays in its parent together with the others. While the lists are too large
     /// together, the largest is removed (CK-14).
     fn holds(&self, facts: &Facts, bounds: &Bounds) -> bool {
         let own = facts.children_bytes();
@@ -64,8 +64,8 @@ pub fn turns(facts: &Facts, bounds: &Bounds, around: &Around) -> Vec<Turn> {
         spread.p99 = number;
         spread.p50 = spread.p50.min(number);
         spread.p95 = spread.p95.min(number);
-        // If p99 rises, so does the maximum if it is smaller. If p99 falls, no list is longer than
-        // that.
+        // If p99 increases beyond the maximum, so does the maximum. If p99 decreases, no list is
+        // longer than it.
         spread.max = if number < facts.children.p99 { number } else { spread.max.max(number) };
         moved
     };

@@ -15,7 +15,7 @@ pub enum Pattern {
     ParentsInChild,
     /// There is a junction document for each pair (PT-junction.1).
     Junction,
-    /// Fields are copied beside the reference (PT-extref.1).
+    /// Fields are copied next to the reference (PT-extref.1).
     ExtendedReference {
         /// The fields.
         fields: Vec<String>,
@@ -73,7 +73,7 @@ pub enum Pattern {
         /// The field that distinguishes them.
         discriminator: String,
     },
-    /// Fields that are searched alike become a list of names and values.
+    /// Fields with similar searches become a list of names and values.
     Attribute {
         /// The fields.
         fields: Vec<String>,
@@ -94,7 +94,7 @@ pub enum Pattern {
     Tree,
 }
 
-/// How readings are grouped (PT-bucket.2).
+/// The grouping of readings (PT-bucket.2).
 #[derive(Clone, Debug, PartialEq)]
 pub struct Bucket {
     /// The time field.
@@ -184,7 +184,7 @@ impl Pattern {
 pub(crate) struct Made {
     /// The patterns, the main one first.
     pub patterns: Vec<Pattern>,
-    /// Remarks on what was considered and rejected.
+    /// Remarks on options that were considered and rejected.
     pub remarks: Vec<String>,
     /// Questions that must be answered before a pattern can be recommended.
     pub questions: Vec<Question>,

@@ -1,5 +1,5 @@
-//! Decides whether the parent has a preview of its newest children (PT-subset.1): which fields, and
-//! how many children.
+//! Decides whether the parent has a preview of its newest children (PT-subset.1), with which fields
+//! and how many children.
 
 use docward_model::{DesignModel, Entity, Relationship, With, text};
 
@@ -19,7 +19,7 @@ const SHARE_OF_A_LIST: u64 = 5;
 /// The maximum size in bytes of a core document (CK-2).
 const CORE_BYTES: u64 = 1_048_576;
 
-/// What a page shows of the newest children.
+/// The content of a page that shows the newest children.
 #[derive(Clone)]
 struct Shown {
     newest: u64,

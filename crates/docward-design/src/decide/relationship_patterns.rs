@@ -94,7 +94,7 @@ pub(crate) fn of_relationship(
     made
 }
 
-/// Returns where the reference is stored (GC-07). Lists of ids are only used while they stay below
+/// Returns the place of the reference (GC-07). Lists of ids are only used while they stay below
 /// 1,000.
 pub(crate) fn holder(
     model: &DesignModel,
@@ -210,15 +210,15 @@ impl Made {
         holder: &Pattern,
     ) {
         let (parent, child) = (&relationship.parent, &relationship.child);
-        // Copies are stored where there are more documents: in the parent if children are shared,
-        // otherwise in the child. If the parent lists ids, copies are stored beside the ids.
+        // Copies are stored on the side with more documents: in the parent if children are shared,
+        // otherwise in the child. If the parent lists ids, copies are stored next to the ids.
         let in_parent = matches!(facts.kind, Kind::ManyToOne | Kind::ManyToMany)
             || *holder == Pattern::ChildrenInParent;
         let (reader, source) = if in_parent { (parent, child) } else { (child, parent) };
         let is_current = |field: &String| relationship.must_be_current(field);
         let (mut wanted, mut fresh): (Vec<&String>, Vec<&String>) = (Vec::new(), Vec::new());
         // Copies only help reads that arrive at the reader's end. Reads that begin with another
-        // entity may arrive there too. An example is a page of an order that shows the products of
+        // entity may also arrive there. An example is a page of an order that shows the products of
         // its items.
         let looking = model
             .reads
@@ -355,7 +355,7 @@ impl Made {
             Some(page) => arriving * (1.0 - quantile::beyond(facts.children, page)),
             None => 0.0,
         };
-        // A read that sums visits all children anyway, so it can count them too.
+        // A read that sums visits all children anyway, so it can also count them.
         let only_counted: Vec<&&DesignRead> =
             repeated.iter().filter(|read| !summing(read)).collect();
         let stale = !only_counted.is_empty()

@@ -2,7 +2,7 @@
 
 use docward_model::{BsonType, DesignModel, DesignWrite, Entity, EntityField, words};
 
-/// Returns the date field that says when a document was created, as declared or by its name. Other
+/// Returns the date field with the creation time of a document, as declared or by its name. Other
 /// dates, such as a birthday or the start of a subscription, would delete recent documents.
 pub(crate) fn coming(entity: &Entity) -> Option<&str> {
     entity.kept_by.as_ref().map(|(by, _)| by.as_str()).or_else(|| coming_among(&dates_of(entity)))
@@ -51,7 +51,7 @@ pub(crate) fn coming_among<'n>(dates: &[&'n str]) -> Option<&'n str> {
 }
 
 /// Returns the date of a document for its archive, where a mistake loses no data. This is the
-/// creation date, or the first date that does not mean something else.
+/// creation date, or the first date without another meaning.
 pub(crate) fn dated(entity: &Entity) -> Option<&str> {
     coming(entity).or_else(|| telling_age(&dates_of(entity)).next())
 }

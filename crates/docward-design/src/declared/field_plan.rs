@@ -21,7 +21,7 @@ pub struct Planned {
     pub element: Option<BsonType>,
     /// The number of elements of an array.
     pub items: Option<Spread>,
-    /// How many embedded objects a document has: none or one.
+    /// The number of embedded objects in a document: none or one.
     pub there: Option<Spread>,
     /// Whether every document has it.
     pub required: bool,
@@ -192,7 +192,7 @@ impl Planned {
     }
 
     /// Returns the share of documents at a rank that have the field. A declared field counts as
-    /// present. An embedded object is present as often as the model says.
+    /// present. An embedded object is present as often as the model states.
     pub(crate) fn presence(&self, rank: Rank) -> f64 {
         let Some(there) = self.there else { return 1.0 };
         match rank {

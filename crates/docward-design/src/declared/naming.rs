@@ -54,7 +54,7 @@ impl Naming {
         relationship.field.clone().unwrap_or_else(|| self.ids_of(&relationship.parent))
     }
 
-    /// Returns the field of a child with copies of its parent: `sender` beside a declared
+    /// Returns the field of a child with copies of its parent: `sender` next to a declared
     /// `senderId`, or for example `customer`.
     pub fn parent_copy(self, relationship: &Relationship) -> String {
         let mut declared = relationship.field.as_deref().map(words::split).unwrap_or_default();

@@ -1,5 +1,5 @@
 //! Determines the direction of declared reads and writes: whether they begin with the parent or the
-//! child, which relationships they follow, and what they touch.
+//! child, which relationships they follow, and which entities they touch.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -76,8 +76,8 @@ pub(crate) fn total<'w>(writes: impl Iterator<Item = &'w DesignWrite>) -> f64 {
     writes.map(|write| write.per_second).fold(0.0, |sum, rate| sum + rate)
 }
 
-/// Whether a write changes what is embedded in an entity's documents. A write that inserts or
-/// deletes whole documents does not count.
+/// Returns whether a write changes data that is embedded in an entity's documents. A write that
+/// inserts or deletes whole documents does not count.
 pub(crate) fn changes_part(write: &DesignWrite, entity: &str, parts: &BTreeSet<&str>) -> bool {
     // Most entities embed nothing.
     if parts.is_empty() {
@@ -141,7 +141,7 @@ pub(crate) fn names_role(read: &DesignRead, role: &str) -> bool {
     read.filter.iter().any(|(field, _)| field == role)
 }
 
-/// Whether the copied fields beside ids can sort a read that filters only by an id.
+/// Whether the copied fields next to ids can sort a read that filters only by an id.
 pub(crate) fn is_ordered_by(read: &DesignRead, copied: &[String]) -> bool {
     read.filter.len() == 1
         && !read.sort.is_empty()

@@ -93,7 +93,7 @@ fn fields(entity: &Entity, wanted: &[Planned]) -> Vec<Fault> {
             first.insert(&field.name, field);
             continue;
         };
-        // Both sides of a relationship may ask for the same id field.
+        // Both sides of a relationship may add the same id field.
         if before.origin == field.origin && before.kind == field.kind {
             continue;
         }

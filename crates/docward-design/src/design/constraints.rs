@@ -78,8 +78,8 @@ fn shared_and_changed(state: &State<'_>, found: &mut Vec<Restriction>) {
     }
 }
 
-/// An entity whose ids other documents store needs its own collection and is never embedded.
-/// Otherwise there would be two copies, and nothing would keep them equal (ER-M.5, DM-07.6).
+/// An entity whose ids other documents store needs a separate collection and is never embedded.
+/// Otherwise there would be two copies, which could differ (ER-M.5, DM-07.6).
 fn held_elsewhere(state: &State<'_>, found: &mut Vec<Restriction>) {
     let held = state.held_by_id();
     found.extend(state.embedded().filter_map(|made| {

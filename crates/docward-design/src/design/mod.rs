@@ -80,7 +80,7 @@ pub fn design_stored(
 }
 
 /// The maximum number of references that are tried as embedded. Each attempt computes complete
-/// designs. Nothing is said to turn the others.
+/// designs. The design lists no flip points for the other references.
 const MAX_TRIED: usize = 24;
 
 /// Returns what would turn each decision, given the other decisions and the reviews.

@@ -1,4 +1,4 @@
-//! Shortens previews that are too long beside the other lists of their parent (CK-14).
+//! Shortens previews that are too long in addition to the other lists of their parent (CK-14).
 
 use std::collections::BTreeSet;
 

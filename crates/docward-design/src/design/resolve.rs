@@ -34,7 +34,7 @@ pub(crate) struct Constraint {
     pub(crate) name: &'static str,
     /// The stage at which the constraint is checked.
     pub(crate) stage: Stage,
-    /// Finds what the constraint rules out, given the current decisions.
+    /// Finds the options that the constraint rules out, given the current decisions.
     pub(crate) find: fn(&State<'_>, &mut Vec<Restriction>),
 }
 
@@ -49,9 +49,9 @@ pub(crate) enum Stage {
     Finite,
     /// The depth and size of documents.
     Measured,
-    /// Where children are embedded, in documents that fit.
+    /// The documents that embed children, if they fit.
     Placed,
-    /// What parents store about their children.
+    /// The data that parents store about their children.
     Kept,
     /// The finished design: its checklist, its lifetimes, its costs.
     Reviewed,
@@ -103,8 +103,8 @@ impl VetoId {
 pub(crate) enum Restriction {
     /// The relationship is not embedded.
     Veto { relationship: String, id: VetoId, because: String },
-    /// The parent stores no preview. Unless `keeps_figures` is set, it stores no counts and sums
-    /// either, because nothing could keep them correct.
+    /// The parent stores no preview. Unless `keeps_figures` is set, it also stores no counts and
+    /// sums, because no write could keep them correct.
     NoSummary { relationship: String, keeps_figures: bool, because: String },
     /// The preview has at most `most` children.
     Preview { relationship: String, most: u64, because: String },
@@ -245,7 +245,7 @@ impl<'m> State<'m> {
         rounds
     }
 
-    /// Returns what the constraints of a stage now rule out. If there are two reasons for the same
+    /// Returns the restrictions of a stage's constraints. If there are two reasons for the same
     /// restriction, the one with the lower rank is kept, regardless of the order of the list.
     fn found(&self, stage: Stage) -> Vec<Restriction> {
         let mut found = Vec::new();
@@ -487,7 +487,7 @@ impl<'m> State<'m> {
             needs_transaction: false,
         };
         self.restrict_patterns(&mut decision);
-        // Copies of children beside their ids are a hybrid, as is a preview of the newest children
+        // Copies of children next to their ids are a hybrid, as is a preview of the newest children
         // (DM-07.7).
         let is_redundant = |p: &Pattern| match p {
             Pattern::Subset { .. } => true,

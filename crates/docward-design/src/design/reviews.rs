@@ -57,7 +57,7 @@ fn failures(model: &DesignModel, draft: &Draft) -> BTreeSet<Failure> {
 const MAX_TRIED: usize = 24;
 
 /// Tries embedded relationships that may cause a failure as references. If this removes more
-/// failures than it adds, the relationship is referenced. Otherwise the design says why it stays
+/// failures than it adds, the relationship is referenced. Otherwise the design states why it stays
 /// embedded.
 pub(super) fn failing(state: &State<'_>, found: &mut Vec<Restriction>) {
     let before = failures(state.model, state.draft());

@@ -67,7 +67,7 @@ fn is_element(layout: &Layout<'_>, decision: &Decision) -> bool {
             .all(|entity| !is_embedded(layout, entity) && !is_series(layout, entity))
 }
 
-/// Returns why nothing could keep data about the children up to date in any document.
+/// Returns why no write could keep data about the children up to date in any document.
 fn unfollowed(layout: &Layout<'_>, decision: &Decision) -> Option<String> {
     let Decision { parent, child, .. } = decision;
     let single = decision.facts.children.max <= 1;

@@ -45,7 +45,7 @@ impl Check {
         self.run(format!("refused({}, {code}, () => {call});", quote(what)));
     }
 
-    /// Adds lines in a block of their own: `if (transactions) { … }`.
+    /// Adds lines in a separate block: `if (transactions) { … }`.
     pub(crate) fn block(&mut self, open: &str, inside: Check) {
         self.run(open);
         self.0.extend(inside.lines().map(|line| format!("  {line}")));

@@ -1,5 +1,5 @@
-//! Formats BSON as JavaScript for mongosh. A value of the BSON type JavaScript stands for an
-//! expression over the parameters of a function, and is written as it is.
+//! Formats BSON as JavaScript for mongosh. A value of the BSON type JavaScript represents an
+//! expression over the parameters of a function, and is written unchanged.
 
 use bson::{Bson, Document};
 use docward_model::shell::{key, quote};

@@ -251,7 +251,7 @@ pub struct Job {
     pub name: String,
     /// The parameters after `db`.
     pub parameters: Vec<String>,
-    /// What it does and why, in sentences.
+    /// The effect of the function and its reason, in sentences.
     pub does: String,
     /// The clauses that it follows.
     pub clauses: Vec<&'static str>,

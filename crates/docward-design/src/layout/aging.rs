@@ -31,8 +31,8 @@ pub(crate) fn bucket_aging(layout: &Layout<'_>, entity: &Entity) -> Option<(Stri
     Some((layout.naming.field(&["bucket", word]), longer))
 }
 
-/// Whether documents embed data that must be kept longer than they are. Expiring them would delete
-/// that data too early.
+/// Whether documents embed data that must be kept longer than the documents. Expiring them would
+/// delete that data too early.
 pub(crate) fn holds_what_stays(model: &DesignModel, decisions: &[Decision], entity: &str) -> bool {
     let life = |name: &str| model.entity(name)?.lifecycle;
     let Some(goes) = life(entity).and_then(|life| life.kept_days) else { return false };

@@ -1,4 +1,4 @@
-//! Predicts the size of collections, and when a document crosses the tiers of the rule book
+//! Predicts the size of collections, and when a document exceeds the size limits of the rule book
 //! (DM-05.1, CK-2, LM-3, LM-1).
 
 use docward_model::{BsonType, DesignModel};
@@ -11,7 +11,7 @@ use crate::layout::collection::{CollectionPlan, Purpose};
 use crate::layout::index_plan::IndexPlan;
 use crate::layout::time_series;
 
-/// The tiers: size in bytes and clause.
+/// The size limits: bytes, text and clause.
 pub const TIERS: [(u64, &str, &str); 4] = [
     (102_400, "100 KB", "DM-05.1"),
     (1_048_576, "1 MB", "CK-2"),
@@ -34,8 +34,8 @@ pub struct Capacity {
     pub years: Vec<(u32, Option<(u64, u64)>)>,
     /// The current size of its indexes in bytes.
     pub index_bytes: Option<u64>,
-    /// The current size of the working set in bytes. The flag says that it is an upper bound,
-    /// because the model does not declare the hot share.
+    /// The current size of the working set in bytes. The flag marks an upper bound, because the
+    /// model does not declare the hot share.
     pub working_set: Option<(u64, bool)>,
 }
 
@@ -175,7 +175,7 @@ pub struct KeyPart {
     bytes: f64,
     /// The number of leading bytes that neighbouring keys share.
     common: f64,
-    /// The number of bytes that are stored beside the key.
+    /// The number of bytes that are stored next to the key.
     beside: f64,
     is_text: bool,
     /// The number of distinct keys up to and including this part.
@@ -243,7 +243,7 @@ pub fn index_bytes(parts: &[KeyPart], entries: f64) -> f64 {
     FILE + entries * entry(parts, entries, record(entries)) * PAGE / ROOM
 }
 
-/// Returns the size in bytes of the index on `_id`. The record number is stored beside the key,
+/// Returns the size in bytes of the index on `_id`. The record number is stored next to the key,
 /// with a byte before it.
 fn own_index_bytes(documents: f64) -> f64 {
     let id = [KeyPart::of(BsonType::ObjectId, 0, documents)];
@@ -355,8 +355,8 @@ pub(crate) fn documents_in(collection: &CollectionPlan, years: f64) -> Option<f6
 /// Crossings after this number of years are ignored.
 const FORESEEABLE: f64 = 100.0;
 
-/// Returns when a growing document crosses the tiers: years from now, and the date. `bytes` returns
-/// its size for a number of children.
+/// Returns when a growing document exceeds the size limits: years from now, and the date. `bytes`
+/// returns its size for a number of children.
 pub fn crossings(
     bytes: impl Fn(u64) -> u64,
     now: u64,
@@ -380,7 +380,7 @@ pub fn crossings(
         .collect()
 }
 
-/// Returns the maximum number of children for which a document stays within a tier.
+/// Returns the maximum number of children for which a document stays within a size limit.
 fn most_below(tier: u64, bytes: &impl Fn(u64) -> u64) -> u64 {
     // An element has at least three bytes. Sizes grow with the count, so bisection finds the
     // answer.

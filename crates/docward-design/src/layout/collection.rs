@@ -10,7 +10,7 @@ use crate::layout::shard_key::ShardPlan;
 pub struct CollectionPlan {
     /// The name.
     pub name: String,
-    /// What its documents represent.
+    /// The content of the documents.
     pub purpose: Purpose,
     /// The entity of its documents.
     pub entity: String,
@@ -40,7 +40,7 @@ pub struct CollectionPlan {
     pub kept_each: Option<KeptEach>,
 }
 
-/// What the documents of a collection represent.
+/// The content of the documents of a collection.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Purpose {
     /// Documents of an entity.

@@ -67,14 +67,14 @@ impl<'m> Layout<'m> {
     /// Returns the fields of an entity, as a document or embedded.
     pub(crate) fn fields(&self, entity: &'m Entity, above: &mut Vec<&'m str>) -> Vec<Planned> {
         let mut fields = self.wanted(entity, above);
-        // Two relationships may ask for the same field, for example if both sides of a relationship
-        // are declared.
+        // Two relationships may add the same field, for example if both sides of a relationship are
+        // declared.
         let mut seen = BTreeSet::new();
         fields.retain(|field| seen.insert(field.name.clone()));
         fields
     }
 
-    /// Returns every field that something asks for, including duplicates.
+    /// Returns every field that a relationship or pattern adds, including duplicates.
     pub(crate) fn wanted(&self, entity: &'m Entity, above: &mut Vec<&'m str>) -> Vec<Planned> {
         // An entity that embeds itself would have no end. Trees are never embedded.
         if above.contains(&entity.name.as_str()) {
@@ -393,7 +393,7 @@ impl<'m> Layout<'m> {
             Self::id_to(self.naming.id_of(other), child),
         ];
         let name = self.naming.field(&[&self.naming.singular(relationship.role())]);
-        // A junction document may be older than the copies beside the ids.
+        // A junction document may be older than the copies next to the ids.
         let copies = copied.and_then(|copied| self.copies(name, child, copied));
         fields.extend(copies.map(|copies| Planned { required: false, ..copies }));
         fields

@@ -173,7 +173,7 @@ fn for_read(
             Matching::Equal | Matching::OneOf(_) => equal.push(key),
             Matching::NarrowRange if sorted => narrow.push(key),
             Matching::NarrowRange | Matching::Range => range.push(key),
-            // These have an index of their own.
+            // These have a separate index.
             Matching::Near | Matching::Text | Matching::AnyField => {}
         }
     }

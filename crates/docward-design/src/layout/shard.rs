@@ -205,8 +205,8 @@ pub(crate) fn plan(layout: &Layout<'_>, collection: &CollectionPlan) -> Option<S
         );
         let mut judged: Vec<KeyCandidate> = ranked.into_iter().map(|(.., key)| key).collect();
         judged.dedup_by(|a, b| a.fields == b.fields);
-        // If no key is sound, prefer one that the server accepts. Of these, prefer one whose reads ask
-        // every shard to one whose inserts go to a single shard.
+        // If no key is sound, prefer one that the server accepts. Of these, prefer one whose reads
+        // go to every shard over one whose inserts go to a single shard.
         let rank = |key: &KeyCandidate| (key.is_sound(), key.is_possible(), key.spreads());
         let best = (0..judged.len()).rev().max_by_key(|i| rank(&judged[*i])).unwrap_or(0);
         let key = judged.remove(best);
@@ -215,7 +215,7 @@ pub(crate) fn plan(layout: &Layout<'_>, collection: &CollectionPlan) -> Option<S
     };
     let (mut key, mut others) = ranked(&judge);
     let mut lookups = Vec::new();
-    // If unique values stand in the way of a good key, a collection of their own keeps them unique.
+    // If unique values prevent a good key, a separate collection keeps them unique.
     if !zoned && collection.purpose == Purpose::Entity && !key.is_good() {
         judge.looked_up = lookup::candidates(collection);
         let (other, behind) = ranked(&judge);
@@ -338,8 +338,8 @@ impl Judge<'_, '_> {
         // After a zone, the next field counts as the leading one.
         let leading = names.get(usize::from(zoned)).or(names.first()).copied().unwrap_or("_id");
         checks.push(self.hot_end(&fields[usize::from(zoned && names.len() > 1)..]));
-        // A read without the first field asks every shard, even if it contains other fields of the
-        // key.
+        // A read without the first field goes to every shard, even if it contains other fields of
+        // the key.
         let first = names.first().copied().unwrap_or("_id");
         let aimed = self.targeting(first);
         let targeted = aimed.map_or(1.0, |(named, _)| named);
@@ -527,8 +527,8 @@ impl Judge<'_, '_> {
         })
     }
 
-    /// Returns the unique indexes that the server refuses beside a key. `remaining` leaves out
-    /// indexes on values that a separate collection keeps unique.
+    /// Returns the unique indexes that the server refuses together with a key. `remaining` leaves
+    /// out indexes on values that a separate collection keeps unique.
     fn refused(&self, fields: &[(String, bool)], remaining: bool) -> Vec<&IndexPlan> {
         let indexes = self.collection.indexes.iter().filter(|index| index.unique);
         let left = indexes.filter(|index| !remaining || !lookup::covers(&self.looked_up, index));

@@ -12,7 +12,7 @@ pub struct KeyCandidate {
 }
 
 impl KeyCandidate {
-    /// Whether no check fails. Reads that ask every shard are slow, but the key works (SK-4).
+    /// Whether no check fails. Reads that go to every shard are slow, but the key works (SK-4).
     pub fn is_sound(&self) -> bool {
         self.checks.iter().all(|(clause, holds, _)| *holds != Some(false) || is_warning(clause))
     }
@@ -45,7 +45,7 @@ pub fn is_warning(clause: &str) -> bool {
     clause == "SK-4"
 }
 
-/// A collection that keeps the values of a field unique where the shard key prevents a unique index.
+/// A collection that keeps the values of a field unique if the shard key prevents a unique index.
 /// The `_id` of its documents is the value.
 #[derive(Clone, Debug, PartialEq)]
 pub struct UniqueLookup {
@@ -68,6 +68,6 @@ pub struct ShardPlan {
     pub lookups: Vec<UniqueLookup>,
     /// The zones: values of the first field, each with its own shards (SK-11).
     pub zones: Vec<String>,
-    /// How the key can be changed later on this server version (SK-12).
+    /// The method for changing the key later on this server version (SK-12).
     pub change: &'static str,
 }

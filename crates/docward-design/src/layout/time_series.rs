@@ -6,8 +6,8 @@ use crate::declared::dates::{DAY, HOUR};
 use crate::declared::field_plan::{Origin, Planned, Rank, document_bytes};
 use crate::layout::collection::{CollectionPlan, Purpose};
 
-/// Returns the size in bytes of a value in a column of a closed and compressed bucket. Evenly
-/// rising values need almost no space. Numbers with few digits need as many bytes as their
+/// Returns the size in bytes of a value in a column of a closed and compressed bucket. Values that
+/// increase evenly need almost no space. Numbers with few digits need as many bytes as their
 /// differences. Other values are not compressed.
 pub(crate) fn column(field: &Planned, time: &str) -> f64 {
     match field.kind {

@@ -10,9 +10,9 @@ use crate::model_file::position::At;
 pub struct Fault {
     /// The position.
     pub location: Location,
-    /// What is wrong. Begins with a lower-case letter and has no full stop.
+    /// The problem. Begins with a lower-case letter and has no full stop.
     pub message: String,
-    /// What to write instead.
+    /// The text to write instead.
     pub hint: Option<String>,
 }
 

@@ -1,6 +1,6 @@
-//! A short interview that produces a model file. For each relationship, it asks the three questions
-//! of DP-2 and those of the decision tables. This module does no IO: the caller prints prompts and
-//! reads lines.
+//! A short interview that produces a model file. For each relationship, it contains the three
+//! questions of DP-2 and those of the decision tables. This module does no IO: the caller prints
+//! prompts and reads lines.
 
 use std::fmt::Write;
 

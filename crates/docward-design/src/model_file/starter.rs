@@ -124,7 +124,7 @@ impl Names {
     }
 }
 
-/// Returns a name that is not taken, with a number if necessary.
+/// Returns a name that is not in use, with a number if necessary.
 fn free(name: String, taken: impl Fn(&str) -> bool) -> String {
     let mut numbered = (2..).map(|n| format!("{name}_{n}"));
     if taken(&name) { numbered.find(|name| !taken(name)).unwrap_or_default() } else { name }
@@ -441,7 +441,7 @@ struct Relation<'e> {
     single: bool,
     /// Whether some elements are currently null. A child is never null.
     has_null: bool,
-    /// The child's fields that are currently stored beside its id.
+    /// The child's fields that are currently stored next to its id.
     copies: Vec<&'e str>,
     /// The name, fields and profile of an entity without its own collection.
     embedded: Option<(String, Vec<&'e Field>, &'e Profile)>,
@@ -525,8 +525,8 @@ fn relations<'e>(
     found
 }
 
-/// Whether a list contains all ancestors of a document in a tree, beside the parent. The design
-/// adds such a list itself.
+/// Whether a list contains all ancestors of a document in a tree, in addition to the parent. The
+/// design adds such a list itself.
 fn is_way_up(evidence: &Evidence, reference: &Reference) -> bool {
     let is_tree = |r: &Reference| r.from == reference.from && r.to == reference.from;
     let names = ["ancestors", "ancestorIds", "ancestor_ids"];
@@ -541,7 +541,7 @@ fn is_sure(reference: &Reference) -> bool {
     reference.agreement() >= 0.9
 }
 
-/// Returns fields beside a reference with the same names and values as fields of the referenced
+/// Returns fields next to a reference with the same names and values as fields of the referenced
 /// documents.
 fn copies_beside<'e>(evidence: &'e Evidence, reference: &Reference) -> Vec<&'e str> {
     let beside = evidence.copies.iter().filter(|copy| {

@@ -48,7 +48,7 @@ pub struct CodeIndex {
     pub expires: bool,
 }
 
-/// A query, with what it selects by.
+/// A query, with the fields of its filter.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FieldQuery {
     /// The place.

@@ -1,4 +1,4 @@
-//! Facts about queries that are built from what a request sends.
+//! Facts about queries that are built from input of a request.
 
 use std::collections::BTreeSet;
 
@@ -59,7 +59,7 @@ pub enum InjectionKind {
 pub enum InputGuard {
     /// Removes operators: `express-mongo-sanitize`, Mongoose's `sanitizeFilter`.
     Sanitizer,
-    /// Checks requests against a schema where a route says so.
+    /// Checks requests against a schema if a route requests it.
     Validator,
     /// Query strings have no nested values: Express 5.
     FlatQueries,

@@ -1,8 +1,8 @@
-//! Facts about calls whose result nothing waits for.
+//! Facts about calls whose result no code awaits.
 
 use super::Place;
 
-/// A call of a driver or mapper that returns a promise, and nothing waits for it.
+/// A call of a driver or mapper that returns a promise which no code awaits.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LostPromise {
     /// The place.
@@ -13,7 +13,7 @@ pub struct LostPromise {
     pub method: String,
     /// The library.
     pub library: Promiser,
-    /// Whether the library sends nothing before something waits.
+    /// Whether the library sends nothing before code awaits the result.
     pub never_runs: bool,
     /// Whether the method changes data.
     pub writes: bool,

@@ -60,7 +60,7 @@ pub struct LoopQuery {
     pub is_proven: bool,
     /// The function that queries, if the loop calls one.
     pub through: Option<String>,
-    /// Where the elements come from.
+    /// The source of the elements.
     pub list: ListSource,
     /// The line of the loop.
     pub loop_line: u32,
@@ -68,7 +68,7 @@ pub struct LoopQuery {
     pub is_remembered: bool,
 }
 
-/// Where the elements of a list come from.
+/// The source of the elements of a list.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ListSource {
     /// A query.
@@ -97,7 +97,7 @@ pub struct ListQuery {
     pub collection: Option<String>,
     /// Whether bindings prove that the call is a query of MongoDB.
     pub is_proven: bool,
-    /// What the filter selects by.
+    /// The conditions of the filter.
     pub filter: FilterKind,
     /// The fields of the filter.
     pub fields: Vec<String>,
@@ -142,7 +142,7 @@ pub struct NextNumber {
     pub collection: Option<String>,
     /// The field that the number is stored in, if known.
     pub field: Option<String>,
-    /// What the number is computed from.
+    /// The value that the number is computed from.
     pub basis: NumberBasis,
     /// Whether bindings prove that the document with the number is stored in the collection that was read.
     pub is_proven: bool,
@@ -150,7 +150,7 @@ pub struct NextNumber {
     pub retries: bool,
 }
 
-/// What the next number is computed from.
+/// The value that the next number is computed from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NumberBasis {
     /// The largest number.

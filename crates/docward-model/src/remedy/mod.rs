@@ -14,7 +14,7 @@ use crate::{
     BsonType, FieldPath, IndexKey, Namespace, ValidationAction, ValidationLevel, Value, mongosh,
 };
 
-/// What applying a fix can break.
+/// The damage that applying a fix can do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Safety {
     /// No stored data changes.
@@ -46,14 +46,14 @@ impl Safety {
 pub struct Fix {
     /// The matching refactoring of the rule book, such as `RF-01`.
     pub refactoring: Option<Cow<'static, str>>,
-    /// What applying it can break.
+    /// The damage that applying the remedy can do.
     pub safety: Safety,
-    /// What it does.
+    /// The action that the remedy takes.
     pub action: Action,
 }
 
-/// What a remedy does. Changes of source files and connection strings are separate fields of the
-/// finding, because a finding may have both.
+/// The action of a remedy. Changes of source files and connection strings are separate fields of
+/// the finding, because a finding may have both.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Action {
     /// Steps on a deployment, in order.
@@ -143,7 +143,7 @@ pub enum Step {
         key: String,
         /// Whether keys are days and become dates.
         keys_are_dates: bool,
-        /// Whether keys are whole numbers and become such.
+        /// Whether keys are whole numbers and are converted to numbers.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         keys_are_numbers: bool,
         /// The field of an element for the value. `None` if values are objects; these get the key
@@ -352,7 +352,7 @@ pub enum Step {
         /// The collection.
         #[serde(with = "written::namespace")]
         namespace: Namespace,
-        /// What to show.
+        /// The documents to show.
         look: Look,
     },
 }
@@ -379,7 +379,7 @@ pub enum UnsetWhere {
     },
 }
 
-/// How values are converted to another type.
+/// The method that converts values to another type.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "by", rename_all = "camelCase", rename_all_fields = "camelCase")]
 pub enum Conversion {
@@ -474,7 +474,7 @@ pub struct GrantedRole {
     pub db: String,
 }
 
-/// What to show.
+/// The documents to show.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "at", rename_all = "camelCase", rename_all_fields = "camelCase")]
 pub enum Look {

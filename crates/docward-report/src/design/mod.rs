@@ -249,7 +249,7 @@ pub(crate) fn rate(per_second: f64) -> String {
 
 const DAY: f64 = 86_400.0;
 
-/// When the embedded form would exceed the size tiers, as a sentence; `None` if it never does.
+/// When the embedded form would exceed the size limits, as a sentence; `None` if it never does.
 pub(crate) fn crossings(decision: &Decision) -> Option<String> {
     let all = decision.alternatives.iter().flat_map(|way| &way.crossings);
     let (mut passed, mut coming) = (Vec::new(), Vec::new());

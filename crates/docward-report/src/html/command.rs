@@ -116,7 +116,7 @@ fn push(item: &mut Vec<Node>, text: &str) {
     }
 }
 
-/// Without leading and trailing parts that are only whitespace; [`write`] trims the others.
+/// Removes leading and trailing parts that are only whitespace; [`write`] trims the others.
 fn trimmed(nodes: &[Node]) -> &[Node] {
     let is_blank = |node: &Node| matches!(node, Node::Text(text) if text.trim().is_empty());
     let start = nodes.iter().position(|node| !is_blank(node)).unwrap_or(nodes.len());
@@ -124,7 +124,7 @@ fn trimmed(nodes: &[Node]) -> &[Node] {
     &nodes[start..end]
 }
 
-/// On one line, unchanged.
+/// Writes the nodes on one line, unchanged.
 fn flat(nodes: &[Node]) -> String {
     let mut out = String::new();
     for node in nodes {

@@ -203,7 +203,7 @@ fn chart(report: &PlanReport) -> Markup {
     let y = |share: f64| HEIGHT - BOTTOM - axis.position(share) * (HEIGHT - TOP - BOTTOM);
     let points: Vec<String> =
         curve.iter().map(|(apps, share)| format!("{:.1},{:.1}", x(*apps), y(*share))).collect();
-    // The curve rises: on the right it is far above the limit, unless everything fits.
+    // The curve increases: on the right it is far above the limit, unless everything fits.
     let (beside, anchor) =
         if last.1 > 1.3 { (WIDTH - RIGHT - 4.0, "end") } else { (LEFT + 6.0, "start") };
     let words = format!(

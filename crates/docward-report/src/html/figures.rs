@@ -6,7 +6,7 @@ use maud::{Markup, html};
 
 use crate::text::plain;
 
-/// Labels for keys whose words alone do not say what they count.
+/// Labels for keys whose words alone do not show what they count.
 const LABELS: [(&str, &str); 17] = [
     ("p50", "median"),
     ("p95", "95th percentile"),

@@ -172,7 +172,7 @@ impl Graph {
                 continue;
             }
             let mut drawn = Arrow::simple_with_properties("", at.to_string());
-            // Text makes the library leave room between boxes; it is drawn where the line runs.
+            // The text makes the library leave room between boxes; it is drawn where the line runs.
             drawn.text = "·".repeat(plain(&arrow.label).chars().count() / 2 + 1);
             graph.add_edge(drawn, tail, head);
         }
@@ -242,7 +242,7 @@ impl Graph {
 
 /// The positions that the library computed.
 struct Canvas {
-    /// Left, top, width and height of each box.
+    /// The left, top, width and height of each box.
     places: Vec<Option<route::Rect>>,
     lines: Vec<Line>,
     /// The top of the component being laid out.

@@ -1,4 +1,5 @@
-//! Draws the health of each database: how many of its collections have errors, warnings or neither.
+//! Draws the health of each database: the numbers of its collections with errors, warnings or
+//! neither.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -16,7 +17,7 @@ struct Health {
     with_warnings: u64,
     /// Collections with findings in the baseline only.
     with_known: u64,
-    /// Collections without findings and without documents, in which nothing can be wrong yet.
+    /// Collections without findings and without documents, which cannot have a problem yet.
     empty: u64,
     documents: u64,
     bytes: u64,

@@ -79,7 +79,7 @@ fn links(evidence: &Evidence) -> Links<'_> {
 }
 
 /// The collections with the most links, each with one linked partner, because a box without an
-/// arrow shows nothing.
+/// arrow shows no relation.
 fn chosen<'e>(links: &Links<'e>) -> BTreeSet<&'e Namespace> {
     let mut partners: BTreeMap<&Namespace, BTreeSet<&Namespace>> = BTreeMap::new();
     for (from, to) in links.keys() {

@@ -170,7 +170,7 @@ fn code_spans(text: &str) -> Markup {
                 parts.extend([(false, &rest[..at]), (true, &rest[at + 1..end])]);
                 (rest, from) = (&rest[end + 1..], 0);
             }
-            // A single backtick opens nothing.
+            // A single backtick does not open a code span.
             None => from = at + 1,
         }
     }

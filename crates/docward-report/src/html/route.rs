@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-/// Left, top, width, height.
+/// The left, top, width and height.
 pub(super) type Rect = (f64, f64, f64, f64);
 type Point = (f64, f64);
 
@@ -80,7 +80,7 @@ pub(super) fn lines(places: &[Option<Rect>], arrows: &[(usize, usize)], as_laid:
             }
             for by in (1..=MAX_BOWS).flat_map(|n| [f64::from(n) * BOW, -f64::from(n) * BOW]) {
                 let (pulls, bent) = curve(by);
-                // Nothing is visible above and to the left of the drawing.
+                // The area above and to the left of the drawing is not visible.
                 let is_shown = bent.iter().all(|(x, y)| *x >= CLEAR && *y >= CLEAR);
                 let now = covered(&bent);
                 if is_shown && now < crossed {
@@ -219,7 +219,7 @@ pub(super) fn labels(
         let label = |share: f64, row: i32| {
             let (x, y) = line.points[(last as f64 * share).round() as usize];
             let down = f64::from(row) * (LABEL_HEIGHT + GAP);
-            // Nothing is visible above and to the left of the drawing.
+            // The area above and to the left of the drawing is not visible.
             let (left, top) = (x - width / 2.0, y - LABEL_HEIGHT / 2.0 + down);
             (left.max(GAP), top.max(GAP), width, LABEL_HEIGHT)
         };

@@ -18,9 +18,9 @@ enum State {
     Fail,
     Warn,
     Pass,
-    /// Nothing was found in the data that was read, which was not everything.
+    /// No findings in the data that was read, which was not everything.
     NothingYet,
-    /// Nothing was found, but most rules had no input.
+    /// No findings, but most rules had no input.
     NotFullyChecked,
     NotChecked,
 }

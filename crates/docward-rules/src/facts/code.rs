@@ -9,8 +9,8 @@ use docward_model::{
 
 use crate::facts::text;
 
-/// A finding at a place. Its fingerprint holds while lines move: the file within the project, the function and what
-/// it is about.
+/// A finding at a place. Its fingerprint does not change while lines move: it consists of the file within the project,
+/// the function and the subject.
 pub fn draft(
     evidence: &Evidence,
     place: &Place,
@@ -40,8 +40,8 @@ pub fn suppression_key(evidence: &Evidence, suppression: &Suppression) -> String
     }
 }
 
-/// Fields of models that a rule is about, each with the last part of its path. A part that several models hold
-/// is one place, and one field.
+/// Fields of models that a rule checks, each with the last part of its path. A part that several models contain is one
+/// place, and one field.
 pub fn fields(
     evidence: &Evidence,
     is_meant: impl Fn(&Code, &DeclaredField, &str) -> bool,
@@ -59,7 +59,7 @@ pub fn fields(
     out
 }
 
-/// A finding about fields of one model, in the order of their lines; what is wrong with them, in words.
+/// A finding about fields of one model, in the order of their lines; `what` describes the fault.
 pub fn fields_draft(
     evidence: &Evidence,
     fields: &[&DeclaredField],
@@ -85,7 +85,7 @@ pub fn fields_draft(
     }
 }
 
-/// Fields with what a rule says of each: those of one model, in one file, with the same to say are together.
+/// Groups fields by the assessment of a rule: fields of one model, in one file, with the same assessment are together.
 pub fn by_model<'a, T: Ord>(
     evidence: &Evidence,
     fields: Vec<(&'a DeclaredField, T)>,
@@ -110,13 +110,13 @@ pub fn is_never_run(evidence: &Evidence, place: &Place) -> bool {
     evidence.code.as_ref().is_some_and(|found| found.is_never_run(place))
 }
 
-/// How many files were looked at.
+/// Returns the number of files that were examined.
 pub fn seen(evidence: &Evidence) -> Seen {
     let files = evidence.code.as_ref().map_or(0, |code| code.files.max(code.read));
     Seen::all(files, Unit::Files)
 }
 
-/// ` of `name`` when a collection or model is known.
+/// Returns ` of `name`` if a collection or model is known.
 pub fn of(collection: Option<&str>) -> String {
     collection.map(|name| format!(" of `{name}`")).unwrap_or_default()
 }

@@ -1,4 +1,4 @@
-//! One finding instead of many alike: a collection with three hundred date strings has one problem.
+//! Groups findings that are alike: a collection with three hundred date strings has one problem.
 
 use docward_model::{DataValue, Draft, FieldPath, Namespace, Subject};
 

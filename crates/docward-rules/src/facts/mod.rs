@@ -1,4 +1,4 @@
-//! Pure questions several rules ask: what a name means, how it is split, how numbers are printed.
+//! Functions that several rules share: the meaning of names, their words, the format of numbers.
 
 pub mod code;
 pub mod deployment;

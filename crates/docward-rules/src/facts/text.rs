@@ -1,4 +1,4 @@
-//! Numbers, lists and dates as messages print them.
+//! Formats numbers, lists and dates for messages.
 
 use docward_model::Profile;
 
@@ -7,7 +7,7 @@ pub use docward_model::text::{
     small_percent, verb,
 };
 
-/// An amount of something in the whole collection, by what was read of it.
+/// Extrapolates an amount to the whole collection from the documents that were read.
 pub fn in_all(profile: &Profile, amount: u64, say: impl Fn(u64) -> String) -> String {
     let all = profile.projected(amount);
     if profile.total > profile.documents { format!("about {}", say(all)) } else { say(all) }

@@ -1,7 +1,7 @@
-//! Thresholds that several rules share, or that facts are computed by. A threshold of a single rule is in the
+//! Thresholds that several rules share, or that facts use. A threshold of a single rule is in the
 //! file of the rule.
 //!
-//! `limit` of each module reads what is configured for the rule at a namespace.
+//! The function `limit` of each module returns the configured threshold of the rule at a namespace.
 
 /// Thresholds of D003.
 pub mod d003 {

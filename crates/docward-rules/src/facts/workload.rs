@@ -1,4 +1,4 @@
-//! Operations in words, and findings about those that an index would serve better.
+//! Describes operations in words, and reports those that an index would improve.
 
 use crate::facts::thresholds::{w001, w003};
 use docward_model::{
@@ -57,7 +57,7 @@ fn sort_keys(shape: &QueryShape) -> Vec<(String, i32)> {
     shape.sort.iter().map(|(path, up)| (path.clone(), if *up { 1 } else { -1 })).collect()
 }
 
-/// A finding about a shape that an index would serve better: the figures, and the index proposed.
+/// A finding about a shape that an index would improve: the figures, and the proposed index.
 pub fn lacking_index(
     evidence: &Evidence,
     stats: &QueryStats,
@@ -84,8 +84,8 @@ pub fn lacking_index(
     }
 }
 
-/// Whether two collections belong together as far as is known: the documents show a reference, or one
-/// of these fields, by which one is asked for, is an id.
+/// Whether two collections are known to be related: the documents show a reference, or one of the
+/// fields in the queries is an id.
 pub fn are_related<'a>(
     evidence: &Evidence,
     (a, b): (&Namespace, &Namespace),
@@ -106,19 +106,19 @@ pub fn is_business(namespace: &Namespace) -> bool {
         && namespace.collection != "$cmd"
 }
 
-/// Shapes on people's own collections, of operations that ended.
+/// Shapes on collections of users, of completed operations.
 pub fn business_shapes(evidence: &Evidence) -> impl Iterator<Item = &QueryStats> {
     all_business_shapes(evidence).filter(|s| s.count > 0)
 }
 
-/// The same, also of operations that were only seen running.
+/// Shapes on collections of users, including operations that were only seen running.
 pub fn all_business_shapes(evidence: &Evidence) -> impl Iterator<Item = &QueryStats> {
     let shapes = evidence.workload.iter().flat_map(|w| &w.shapes);
     shapes.filter(|s| is_business(&s.shape.namespace))
 }
 
-/// Whether scans of the collection are what is to be said of a shape: most of its operations were
-/// some, or W001 reports them in full.
+/// Whether collection scans are the fault to report for a shape: most of its operations were scans,
+/// or W001 reports them in full.
 pub fn is_told_as_scan(settings: &Settings, stats: &QueryStats) -> bool {
     let w001 = |threshold| w001::limit(settings, &stats.shape.namespace, threshold) as u64;
     let is_reported = stats.collection_scans >= w001(&w001::MIN_COUNT)
@@ -126,7 +126,7 @@ pub fn is_told_as_scan(settings: &Settings, stats: &QueryStats) -> bool {
     stats.collection_scans > 0 && (2 * stats.collection_scans > stats.count || is_reported)
 }
 
-/// Whether a shape sorts so much in memory that W003 is about it.
+/// Whether a shape sorts enough in memory for W003 to report it.
 pub fn is_told_as_sort(settings: &Settings, stats: &QueryStats) -> bool {
     let w003 = |threshold| w003::limit(settings, &stats.shape.namespace, threshold) as u64;
     !stats.shape.sort.is_empty()
@@ -135,12 +135,12 @@ pub fn is_told_as_sort(settings: &Settings, stats: &QueryStats) -> bool {
         && stats.sorted / stats.sorts >= w003(&w003::MIN_SORTED)
 }
 
-/// Whether a path of an operation has a number in it that may be a position in an array.
+/// Whether a path of an operation contains a number that may be a position in an array.
 pub fn has_position(path: &str) -> bool {
     path.split('.').any(|part| part == "$")
 }
 
-/// A path of an operation as documents have it: `items.$.log` is `items[].log`.
+/// Converts a path of an operation to the path in documents: `items.$.log` is `items[].log`.
 pub fn place(path: &str) -> FieldPath {
     let mut text = String::new();
     for part in path.split('.') {
@@ -194,7 +194,7 @@ pub fn key(shape: &QueryShape) -> String {
     parts.map(|(name, value)| format!("{name}={value}")).collect::<Vec<_>>().join(";")
 }
 
-/// How a field is compared, in fingerprints: these words never change.
+/// The text of a comparison in fingerprints. These texts never change.
 fn mark(comparison: Comparison) -> &'static str {
     match comparison {
         Comparison::Equality => "eq",

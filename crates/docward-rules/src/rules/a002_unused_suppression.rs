@@ -1,4 +1,4 @@
-//! Suppressions that keep nothing back.
+//! Suppressions that cover no finding.
 
 use docward_model::{Draft, Evidence, Seen, Subject, Suppression, Unit, selects};
 
@@ -70,7 +70,7 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
     drafts.into_iter().for_each(|draft| cx.report(draft));
 }
 
-/// Whether nothing but code was looked at.
+/// Whether only code was examined.
 fn is_code_alone(evidence: &Evidence) -> bool {
     evidence.code.is_some()
         && evidence.collections.is_empty()
@@ -78,8 +78,8 @@ fn is_code_alone(evidence: &Evidence) -> bool {
         && evidence.server.is_none()
 }
 
-/// Whether a rule that the entry names has looked. Of code alone all of them must have: the others may be what
-/// the entry is for.
+/// Whether a rule that the entry names ran. If only code was read, all of them must have run: the entry may be for the
+/// others.
 fn was_judged(suppression: &Suppression, evidence: &Evidence, cx: &Cx<'_>) -> bool {
     let mut named = RULES.iter().filter(|rule| selects(&suppression.rule, &rule.meta));
     match is_code_alone(evidence) && !suppression.is_comment {
@@ -88,7 +88,7 @@ fn was_judged(suppression: &Suppression, evidence: &Evidence, cx: &Cx<'_>) -> bo
     }
 }
 
-/// Whether anything was read that the entry can be about.
+/// Whether the run read anything that the entry can cover.
 fn was_read(suppression: &Suppression, evidence: &Evidence) -> bool {
     if suppression.files.is_some() {
         return evidence.code.as_ref().is_some_and(|code| {

@@ -1,4 +1,4 @@
-//! CN-03.1: open connections against what the server accepts.
+//! CN-03.1: open connections against the server's limit.
 
 use docward_model::{Draft, Evidence, Need, Seen, Severity, Subject, Unit};
 

@@ -1,4 +1,5 @@
-//! CM-1.1, CM-3.4 and AP-S1.5: connection strings that list routers, or whose DNS records do, against the routers there are.
+//! CM-1.1, CM-3.4 and AP-S1.5: connection strings that list routers, or whose DNS records do, against the existing
+//! routers.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -142,19 +143,19 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
     }
 }
 
-/// A name of a router's host with the router's port.
+/// The name of a router's host with the router's port.
 fn same_port(name: &str, router: &str) -> String {
     let router = with_port(router);
     let port = router.rsplit_once(':').map_or("27017", |(_, port)| port);
     if name.contains(':') { name.to_owned() } else { with_port(&format!("{name}:{port}")) }
 }
 
-/// Whether the string or DNS lists hosts that may be routers: no members of a replica set.
+/// Whether the string or DNS lists hosts that may be routers, not members of a replica set.
 fn is_list(evidence: &Evidence, uri: &ClientUri) -> bool {
     !hosts_of(evidence, uri).is_empty() && uri.replica_set.is_none()
 }
 
-/// The hosts of a string. Those of an SRV name are in DNS.
+/// The hosts of a string. DNS lists the hosts of an SRV name.
 fn hosts_of<'a>(evidence: &'a Evidence, uri: &'a ClientUri) -> &'a [String] {
     match uri.hosts.first().filter(|_| uri.srv) {
         Some(name) => evidence.srv_hosts.get(name).map_or(&[], Vec::as_slice),

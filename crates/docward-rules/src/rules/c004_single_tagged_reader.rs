@@ -51,7 +51,7 @@ declare_rule! {
     check: Deployment(check),
 }
 
-/// Pairs that a member has to have, all of them.
+/// Pairs that a member must have, all of them.
 type TagSet = [(String, String)];
 
 fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
@@ -82,7 +82,7 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
     }
 }
 
-/// Whether a connection string is about this set.
+/// Whether a connection string leads to this set.
 fn belongs(uri: &ClientUri, members: &[Member], set: Option<&str>) -> bool {
     if let (Some(named), Some(set)) = (&uri.replica_set, set) {
         return named == set;
@@ -94,8 +94,8 @@ fn belongs(uri: &ClientUri, members: &[Member], set: Option<&str>) -> bool {
             .any(|host| members.iter().any(|member| with_port(&member.host) == with_port(host)))
 }
 
-/// The read preference, when it looks at tags, and whether the primary may answer. `primaryPreferred`
-/// looks at tags only while there is no primary.
+/// The read preference, if it uses tags, and whether the primary may answer. `primaryPreferred` uses tags only while
+/// there is no primary.
 fn mode(uri: &ClientUri) -> Option<(&'static str, bool)> {
     match uri.read_preference.as_deref()? {
         mode if mode.eq_ignore_ascii_case("secondary") => Some(("secondary", false)),
@@ -111,7 +111,7 @@ fn is_primary(member: &Member) -> bool {
     member.state.as_deref() == Some("PRIMARY")
 }
 
-/// The first tag set that any member matches which clients can read from, with those members.
+/// The first tag set that matches any readable member, with those members.
 fn first_match<'a>(
     uri: &'a ClientUri,
     members: &'a [Member],
@@ -183,8 +183,8 @@ fn nobody(uri: &ClientUri, mode: &str, uris: u64) -> Draft {
 mod tests {
     use crate::testing::check;
 
-    /// Findings for a string with these options. The set has the members `a` (primary), `b`, `c` and `d`; some have
-    /// the tag `use:read` and more.
+    /// Findings for a string with these options. The set has the members `a` (primary), `b`, `c` and `d`; some have the
+    /// tag `use:read` and others.
     fn with(b: &str, c: &str, d: &str, options: &str) -> Vec<String> {
         let member = |host: &str, state: &str, more: &str| {
             format!(r#"{{"host": "{host}:27017", "state": "{state}"{more}}}"#)
@@ -210,7 +210,7 @@ mod tests {
         let one = with(READ, "", "", TAGS);
         assert!(one[0].contains("all go to b:27017"), "{}", one[0]);
         assert!(with(READ, READ, "", TAGS).is_empty());
-        // Without tags, or with those of all members, nothing is narrowed.
+        // Without tags, or with those of all members, the choice is not restricted.
         assert!(with(READ, "", "", "readPreference=secondary").is_empty());
         assert!(with(READ, "", "", "readPreference=secondary&readPreferenceTags=").is_empty());
         assert!(
@@ -224,7 +224,7 @@ mod tests {
         let hidden = r#", "hidden": true, "priority": 0, "tags": {"use": "read"}"#;
         let arbiter = r#", "arbiter": true, "tags": {"use": "read"}"#;
         assert_eq!(with(READ, hidden, arbiter, TAGS).len(), 1);
-        // A member that cannot be elected is read from like any other.
+        // Clients read from a member that cannot be elected like from any other.
         let no_priority = r#", "priority": 0, "tags": {"use": "read"}"#;
         assert!(with(READ, no_priority, "", TAGS).is_empty());
     }
@@ -248,7 +248,7 @@ mod tests {
         assert!(with(READ, READ, "", both).is_empty());
         let nobody = with("", "", "", TAGS);
         assert!(nobody[0].starts_with("no member has the tags use:read"), "{}", nobody[0]);
-        // Any member will do in the end.
+        // The last tag set accepts any member.
         assert!(with("", "", "", &format!("{TAGS}&readPreferenceTags=")).is_empty());
     }
 

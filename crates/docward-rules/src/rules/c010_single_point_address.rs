@@ -100,7 +100,7 @@ fn is_direct(client: &Client<'_>) -> bool {
     client.flag("directConnection") == Some(true)
 }
 
-/// Hosts against the members that a running server names.
+/// Compares hosts with the members that a running server reports.
 fn of_members(client: &Client<'_>, members: &[Member]) -> Option<Draft> {
     let uri = client.uri;
     let visible: Vec<&Member> = members

@@ -1,4 +1,4 @@
-//! CN-01.1: an application that talks to one server and no other.
+//! CN-01.1: an application that connects to only one server.
 
 use docward_model::{Draft, Evidence, Level, OptionValue, UriChange};
 
@@ -106,7 +106,7 @@ fn is_one_of_two(evidence: &Evidence, client: &Client<'_>) -> bool {
     })
 }
 
-/// Whether no setting is needed for the client to lead to the developer's own machine.
+/// Whether the client points to the developer's own machine without any setting.
 fn is_local_by_default(client: &Client<'_>) -> bool {
     client.uri.site.as_ref().is_some_and(|site| site.is_local_by_default)
 }

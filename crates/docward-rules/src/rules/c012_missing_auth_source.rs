@@ -1,4 +1,4 @@
-//! CN-01.2, CP-1: a login without the database it is looked up in.
+//! CN-01.2, CP-1: a login without the database of its account.
 
 use docward_model::{Area, Evidence, Level, Severity, UriChange};
 
@@ -60,7 +60,7 @@ declare_rule! {
 
 fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
     for client in clients(evidence, cx.settings()) {
-        // Where a script of the project creates accounts, drivers look for them.
+        // A script of the project creates accounts in this database, so drivers find them there.
         let created = |database: &String| {
             evidence.code.as_ref().is_some_and(|code| code.accounts_in.contains(database))
         };
@@ -88,7 +88,7 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
                 None => "the driver looks for the account in `admin`".to_owned(),
             };
             let (todo, source) = advice(&client, home);
-            // Only where the account is known to be elsewhere does the login fail today.
+            // The login fails today only if the account is known to be elsewhere.
             let fails_now = home.is_some_and(|home| home != uri.usual_auth_source());
             let level =
                 if severity == Severity::Info { Level::Information } else { Level::Mandatory };
@@ -143,7 +143,7 @@ fn severity(client: &Client<'_>) -> Option<Severity> {
         return None;
     }
     match &uri.database {
-        // A string that Docward corrects should work as it did: `admin` is where drivers look anyway.
+        // A string that Docward corrects should work as before: drivers use `admin` anyway.
         None if client.is_local() => None,
         _ if uri.srv => (!is_of_atlas(client)).then_some(Severity::Info),
         Some(database) if database != "admin" && !client.is_local() => Some(Severity::Error),

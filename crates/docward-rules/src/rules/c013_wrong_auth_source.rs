@@ -1,4 +1,4 @@
-//! CN-01.2: a login that is looked up where the account is not.
+//! CN-01.2: a login with another database than that of the account.
 
 use docward_model::{Evidence, Need, UriChange};
 

@@ -1,4 +1,4 @@
-//! CN-01.3, CP-2: a replica set whose name the string does not say.
+//! CN-01.3, CP-2: a replica set whose name is missing in the string.
 
 use docward_model::{Evidence, Level, Severity, UriChange};
 
@@ -71,7 +71,7 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
         }
         match client.shape {
             Shape::ReplicaSet(name) => report(&client, name, cx),
-            // One host is asked about by C010.
+            // C010 reports strings with one host.
             Shape::Unknown if uri.hosts.len() > 1 => cx.report(
                 client
                     .draft(

@@ -75,7 +75,7 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
                 .data("option", option)
                 .uri([UriChange::set(option, true)])
                 .key(format!("{} {option}", client.uri.key()));
-            // In code: the string, or the option as each language writes it.
+            // In code: the string, or the option in the notation of each language.
             let location = client.place(option).filter(|_| client.uri.site.is_some());
             if let Some(location) = location {
                 let setter = format!("Set{}{}", option[..1].to_uppercase(), &option[1..]);
@@ -106,12 +106,12 @@ fn speaks_only(client: &Client<'_>) -> bool {
     client.uri.hosts.iter().any(|host| {
         let name = host.rsplit_once(':').map_or(host.as_str(), |(name, _)| name);
         let name = name.to_ascii_lowercase();
-        // `${aws_docdb_cluster.main.endpoint}`: known by the name of what is filled in.
+        // `${aws_docdb_cluster.main.endpoint}`: the name of the placeholder shows the service.
         ends.iter().any(|end| name.ends_with(end)) || name.contains("docdb")
     }) || trusts_amazon(client)
 }
 
-/// Whether the authority that the client trusts is the one of Amazon's databases, by the usual name of its file.
+/// Whether the client trusts the certificate authority of Amazon's databases, by the usual name of its file.
 fn trusts_amazon(client: &Client<'_>) -> bool {
     const BUNDLES: [&str; 2] = ["global-bundle.pem", "rds-combined-ca-bundle.pem"];
     ["tlsCAFile", "sslCA", "ssl_ca_certs"].iter().any(|option| {

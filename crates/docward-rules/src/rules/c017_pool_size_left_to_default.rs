@@ -1,4 +1,4 @@
-//! CN-03.2, CP-4, PP-2: pools as large as the driver happens to make them, or as large as the request rate.
+//! CN-03.2, CP-4, PP-2: pools with the driver's default size, or as large as the request rate.
 
 use docward_model::{Evidence, Level, UriChange, client_uri::Driver};
 use docward_uri::{PoolKind, defaults};
@@ -122,7 +122,7 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
     }
 }
 
-/// A pool of as many connections as there are requests in a second.
+/// Reports a pool with as many connections as there are requests in a second.
 fn rate_as_size(client: &Client<'_>, cx: &mut Cx<'_>) {
     let (Some(size), Some(service)) = (client.number("maxPoolSize"), client.service) else {
         return;

@@ -1,4 +1,4 @@
-//! PP-1, CP-4, PF-4, PF-5: `maxPoolSize` against what the service needs, or else against the usual range.
+//! PP-1, CP-4, PF-4, PF-5: `maxPoolSize` against the size that the service needs, or else against the usual range.
 
 use docward_model::{Evidence, Level};
 
@@ -99,7 +99,7 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
                 "requests wait in the application for a connection when many arrive at once",
                 least,
             ),
-            // A pool that is needed is right, however large.
+            // The needed pool size is right, even if it is large.
             _ if size > most && needed.is_none_or(|needed| size > needed) => (
                 format!("is more than {most}"),
                 "multiplied by all instances and servers, such pools exceed the server's connection limit",
@@ -162,7 +162,7 @@ mod tests {
             let text = format!("{command}\"{uri}\" --eval 'db.dropDatabase()'\n");
             assert!(found("a.sh", &text).is_empty(), "{text}");
         }
-        // A script may start anything; settings belong to a client.
+        // A script may start any program; settings belong to a client.
         assert_eq!(found("a.sh", &format!("helm upgrade --set uri=\"{uri}\"\n")), [Info]);
         assert_eq!(found("a.sh", &format!("mongosh --version; run \"{uri}\"\n")), [Info]);
         assert_eq!(found("a.yaml", &format!("uri: {uri}\n")), [Warn]);

@@ -1,4 +1,4 @@
-//! PP-3, PP-4, PP-5: times of the pool outside of what works.
+//! PP-3, PP-4, PP-5: pool times outside of the working range.
 
 use docward_model::{Evidence, Level, client_uri::Driver};
 use docward_uri::defaults;
@@ -149,7 +149,7 @@ fn judge(client: &Client<'_>, time: &Time, evidence: &Evidence, cx: &mut Cx<'_>)
     };
     let draft = client.option_draft(option, value, than, why, time.usual);
     let draft = draft.clauses(time.clauses).data("ms", value).key(key);
-    // 0 changes nothing where the driver's default is already no limit.
+    // 0 changes nothing if the driver's default is already unlimited.
     let unlimited = match option {
         "maxIdleTimeMS" => true,
         "waitQueueTimeoutMS" => client.uri.driver.is_some_and(|d| defaults(d).waits_without_end),

@@ -1,4 +1,4 @@
-//! CP-7: writes of core services that are answered before a majority has them.
+//! CP-7: writes of core services that are acknowledged before a majority has them.
 
 use docward_model::{Evidence, Level, OptionValue, ServiceClass, Severity, UriChange};
 

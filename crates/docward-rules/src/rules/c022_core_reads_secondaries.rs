@@ -1,4 +1,4 @@
-//! RP-1, AP-S1.2, CP-3: core services that may read what is old.
+//! RP-1, AP-S1.2, CP-3: core services that may read stale data.
 
 use docward_model::{Evidence, ServiceClass, UriChange};
 

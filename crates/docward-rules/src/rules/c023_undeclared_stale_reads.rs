@@ -1,4 +1,4 @@
-//! RP-7, RP-4: reads that may be old, of services that did not say they can live with that.
+//! RP-7, RP-4: reads of stale data by services that do not declare that they accept it.
 
 use docward_model::{Evidence, Level, ServiceClass, Severity, UriChange};
 

@@ -1,4 +1,4 @@
-//! RP-3, RP-4, RP-5, AP-S1.2: services that could leave the primary alone and do not.
+//! RP-3, RP-4, RP-5, AP-S1.2: services that could read from secondaries but use the primary.
 
 use docward_model::{Evidence, Level, ServiceClass, UriChange};
 

@@ -1,4 +1,4 @@
-//! SDK-ALL.1: a client of core business that gives up before an election is over.
+//! SDK-ALL.1: a client of core business that times out before an election ends.
 
 use docward_model::{Evidence, Level, ServiceClass};
 

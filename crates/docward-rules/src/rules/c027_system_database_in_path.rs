@@ -51,7 +51,7 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
         let uri = client.uri;
         let Some(name @ ("admin" | "local" | "config")) = uri.database.as_deref() else { continue };
         let mut change = vec![UriChange::Database(Some("DATABASE_NAME".to_owned()))];
-        // Without `authSource` drivers look the account up in the database of the path, as before.
+        // Without `authSource`, drivers use the database of the path for the login, as before.
         if uri.user.is_some() && uri.option("authSource").is_none() {
             change.push(UriChange::set("authSource", name));
         }

@@ -1,4 +1,5 @@
-//! SDK-ALL.1: options that drivers ignore: unknown, misspelled, given twice, given up, of the wrong type.
+//! SDK-ALL.1: options that drivers ignore: unknown, misspelled, repeated, removed, of the wrong
+//! type.
 
 use docward_model::{Applicability, Edit, EditedText, Evidence, Level, NoteKind, UriNote};
 
@@ -54,7 +55,8 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
     for client in clients(evidence, cx.settings()) {
         for note in &client.uri.notes {
             let (level, why) = match note.kind {
-                // Drivers of the time accepted it, and on the own machine it does no harm.
+                // Drivers of the time accepted it, and on the developer's own machine it does no
+                // harm.
                 NoteKind::Unknown if docward_uri::is_gone(&note.option) && client.is_local() => {
                     (Level::Information, OLD)
                 }
@@ -93,7 +95,7 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
 
 const OLD: &str = "newer drivers reject it or warn about it";
 
-/// An old name of an option in code, where the new one means the same.
+/// An old name of an option in code, if the new one has the same meaning.
 fn renamed(client: &Client<'_>, note: &UriNote) -> Option<Edit> {
     let location = note.location.as_ref().filter(|_| client.uri.site.is_some())?;
     let option =

@@ -67,7 +67,7 @@ threshold!(
 /// The number of connections that one service may open.
 struct Demand<'a> {
     client: Client<'a>,
-    /// Pools of this size that all its instances have.
+    /// Pools of this size that all instances of the service have.
     pools: u64,
     size: u64,
 }
@@ -78,7 +78,7 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
     let mut demands: Vec<Demand<'_>> = Vec::new();
     for client in clients(evidence, settings).into_iter().filter(|client| !client.is_local()) {
         let Some(demand) = demand(client, settings) else { continue };
-        // One service counts once, however many strings of it were found: with its largest pool.
+        // A service counts once, with its largest pool, regardless of the number of its strings.
         let name = |client: &Client<'_>| client.service.map(|service| service.name.clone());
         match demands.iter_mut().find(|other| name(&other.client) == name(&demand.client)) {
             Some(other) if other.pools * other.size < demand.pools * demand.size => *other = demand,

@@ -1,4 +1,4 @@
-//! CN-02.1 and SDK-ALL.3: clients that are made for each request instead of once.
+//! CN-02.1 and SDK-ALL.3: clients that are created for each request instead of once.
 
 use std::collections::BTreeMap;
 
@@ -86,7 +86,7 @@ declare_rule! {
 
 fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
     let Some(found) = &evidence.code else { return };
-    // A function that many handlers call is one thing to fix.
+    // A function that many handlers call needs one fix.
     let mut causes: BTreeMap<Cause<'_>, Vec<&RemadeClient>> = BTreeMap::new();
     let made = found.remade_clients.iter().filter(|client| {
         let place = &client.place;

@@ -1,4 +1,4 @@
-//! CN-02.3: platforms without memory between calls want a pooling proxy.
+//! CN-02.3: platforms without memory between calls need a pooling proxy.
 
 use std::collections::BTreeMap;
 

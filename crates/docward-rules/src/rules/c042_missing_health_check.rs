@@ -1,4 +1,4 @@
-//! SDK-ALL.4: programs that learn only by their first request that the server is not there.
+//! SDK-ALL.4: programs that discover only with their first request that the server is not reachable.
 
 use docward_model::{Driver, Evidence, Severity, code::Place};
 
@@ -65,7 +65,7 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
     if found.has_health_check() {
         return;
     }
-    // The first client made by code; connection strings in settings are no clients yet.
+    // The first client that code creates; connection strings in settings are not clients.
     let Some(client) = evidence.uris.iter().find(|uri| uri.driver.is_some() && uri.site.is_some())
     else {
         return;
@@ -123,7 +123,7 @@ mod tests {
         let handler = format!("app.get('/health', (q, r) => r.sendStatus({state} ? 200 : 503));");
         let client = "source a.js\nconst {MongoClient} = require('mongodb');\nconst c = new MongoClient(u);\nASK";
         assert_eq!(count(&client.replace("ASK", &handler)), 0);
-        // A connection that is kept between calls is no health check.
+        // A connection that is kept between calls is not a health check.
         let kept = format!("function open() {{ if ({state}) return; }}");
         assert_eq!(count(&client.replace("ASK", &kept)), 1);
     }
@@ -168,7 +168,7 @@ mod tests {
         assert_eq!(count(&format!("{node}export default client.connect();")), 0);
         let other = format!("{node}async function open() {{ await redisClient.connect(); }}");
         assert_eq!(count(&other), 1);
-        // Each request connects for itself: the first one finds out.
+        // Each request opens its own connection: the first one fails.
         let handler = "source a.js\nconst {MongoClient} = require('mongodb');\napp.get('/', async (req, res) => { const client = new MongoClient(u); await client.connect(); res.end(); });";
         let found = check("C042", handler);
         assert_eq!(found.len(), 1);
@@ -176,7 +176,7 @@ mod tests {
         assert!(found[0].todo.starts_with("connect once when the program starts"));
         let unheard = handler.replace("await client", "client");
         assert!(check("C042", &unheard)[0].why.starts_with("the code does not wait"), "{unheard}");
-        // The client of Go starts to connect, and waits for nothing.
+        // The client of Go starts to connect, and does not wait.
         let go = "source a.go\npackage a\nfunc main() { c, err := mongo.Connect(ctx, options.Client().ApplyURI(u)); if err != nil { panic(err) }; serve(c) }";
         assert_eq!(count(go), 1);
         assert_eq!(

@@ -1,4 +1,4 @@
-//! PP-4 and GC-28: operations of Go that wait without a limit, or nearly so.
+//! PP-4 and GC-28: operations of Go that wait without a limit, or with a very long one.
 
 use std::collections::BTreeMap;
 

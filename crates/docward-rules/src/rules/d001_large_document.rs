@@ -1,4 +1,4 @@
-//! DM-05.1, CK-2, LM-3, DM-05.2, LM-1: document sizes against the four tiers of GC-02.
+//! DM-05.1, CK-2, LM-3, DM-05.2, LM-1: document sizes against the four limits of GC-02.
 
 use docward_model::{
     BsonType, Collection, Draft, Field, FieldShape, LargeDocument, Level, Look, Profile, Safety,
@@ -97,10 +97,10 @@ threshold!(
     "maximum size of a document that the server stores"
 );
 
-/// The properties of a tier.
+/// A size limit and its consequences.
 struct Tier {
     limit: u64,
-    /// Whether the limit itself belongs to the tier.
+    /// Whether a document of exactly this size exceeds the limit.
     inclusive: bool,
     over: u64,
     clauses: &'static [&'static str],
@@ -172,7 +172,7 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
     cx.report(draft);
 }
 
-/// Fewer large documents than one in this number are a note.
+/// If fewer than one in this number of documents are large, the finding is a note.
 pub(super) const RARE: u64 = 1000;
 
 fn version(cx: &Cx<'_>) -> Option<(u32, u32)> {
@@ -183,7 +183,7 @@ fn tier(collection: &Collection, figures: &Figures<'_>, cx: &Cx<'_>) -> Option<T
     let max = figures.sizes.max;
     let (warn, core, critical, hard) =
         (cx.count(&WARN), cx.count(&CORE), cx.count(&CRITICAL), cx.count(&HARD));
-    // A document exactly at an inclusive tier is not "larger than" it, so it is counted apart.
+    // A document exactly at an inclusive limit is not "larger than" it, so it is counted separately.
     let at_least = |limit: u64| figures.larger_than(limit).max(u64::from(max >= limit));
     // D011 implements CK-14. If this rule already reports an error, D011 reports nothing.
     let p99 = figures.sizes.p99() * 10 > hard;
@@ -229,7 +229,7 @@ fn tier(collection: &Collection, figures: &Figures<'_>, cx: &Cx<'_>) -> Option<T
         });
     }
     let over = figures.larger_than(warn);
-    // A few that are small for the server are no reason to change the model.
+    // A few documents that are small for the server are no reason to change the model.
     let is_rare = max <= core && over * RARE < figures.documents;
     (max > warn).then_some(Tier {
         limit: warn,
@@ -242,7 +242,7 @@ fn tier(collection: &Collection, figures: &Figures<'_>, cx: &Cx<'_>) -> Option<T
     })
 }
 
-/// The top-level field that owns most of the largest documents, with its share of their bytes.
+/// The top-level field that takes most of the largest documents, with its share of their bytes.
 fn owner(profile: &Profile, over: u64) -> Option<(&str, f64)> {
     let large: Vec<&LargeDocument> = profile.largest.iter().filter(|d| d.bytes > over).collect();
     let first = large.iter().max_by_key(|d| {
@@ -256,7 +256,7 @@ fn owner(profile: &Profile, over: u64) -> Option<(&str, f64)> {
     (all > 0 && !first.owner.is_empty()).then(|| (first.owner.as_str(), owned as f64 / all as f64))
 }
 
-/// The part of a field that takes most of its bytes, where the field is nearly the whole document: moving that one
+/// The part of a field that takes most of its bytes, if the field is nearly the whole document. Moving the whole field
 /// would move the document.
 fn main_part<'p>(profile: &'p Profile, field: &'p Field) -> &'p Field {
     let mut part = field;
@@ -270,7 +270,7 @@ fn main_part<'p>(profile: &'p Profile, field: &'p Field) -> &'p Field {
     part
 }
 
-/// Share of the bytes of a collection from which a field is the document itself.
+/// The minimum share of a collection's bytes that makes a field the document itself.
 const WHOLE: f64 = 0.9;
 
 /// Returns the advice for the field with most of the bytes.
@@ -325,7 +325,7 @@ fn advice(
     )
 }
 
-/// Bytes for a reader who compares with a limit: exact when rounding would hide on which side.
+/// Formats bytes for a comparison with a limit: exact if rounding would hide the side of the limit.
 fn size(n: u64) -> String {
     let rounded = text::bytes(n);
     let whole = [sizes::RECOMMENDED, sizes::CORE_LIMIT, sizes::DANGER, sizes::DOCUMENT_LIMIT];
@@ -465,7 +465,7 @@ mod tests {
             found[0].what
         );
         assert_eq!((found[0].seen.sampled, found[0].seen.confidence), (1_000_000, 1.0));
-        // Without any document read, too.
+        // Without any document that was read.
         let bare = check_counted("D001", "options {}", counted(250_000));
         assert_eq!(bare.len(), 1);
         assert_eq!(check_counted("D001", body, counted(102_400)).len(), 0);

@@ -115,7 +115,7 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
     let horizon = cx.limit(&HORIZON) * 365.25;
     let largest = profile.largest.first();
     let max = profile.sizes.max as f64;
-    // The largest document has its own pace: what it has gained over its own life.
+    // The largest document has its own rate: its growth over its own life.
     let own_rate = largest
         .and_then(|d| d.age_days.filter(|&days| days >= 1.0))
         .map_or(growth.per_day, |days| (max / days).max(growth.per_day));
@@ -219,8 +219,8 @@ fn report_seen(collection: &Collection, profile: &Profile, seen: &Observed, cx: 
     cx.report(draft);
 }
 
-/// Whether an array that another rule reports as growing (with its own forecast) is what grows. A rule
-/// that is turned off reports nothing.
+/// Whether the growth is that of an array that another rule reports with a separate forecast. A rule that is turned off
+/// reports nothing.
 fn is_one_array(collection: &Collection, profile: &Profile, cx: &Cx<'_>) -> bool {
     let settings = cx.settings();
     let ns = collection.namespace.to_string();
@@ -246,7 +246,7 @@ mod tests {
 
     use crate::testing::{Example, check, check_with};
 
-    /// Sixty documents a day apart; the older the larger, by `step` bytes a day.
+    /// Sixty documents a day apart; older ones are larger, by `step` bytes a day.
     fn growing(step: u64) -> String {
         (0..60).fold(String::new(), |mut body, i| {
             body.push_str(&format!(
@@ -265,7 +265,7 @@ mod tests {
         assert_eq!(found[0].severity, Severity::Warn);
         // 1.2 MB after 59 days, 20,350 bytes a day: 16 MB after 765 more, counted from 2024-02-29.
         assert!(found[0].what.contains("and 16 MB on 2026-04-0"), "{}", found[0].what);
-        // A day that may have passed is no deadline.
+        // A day in the past is not a deadline.
         assert!(!found[0].todo.contains("before"), "{}", found[0].todo);
     }
 

@@ -128,7 +128,7 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
     }
 }
 
-/// Whether the elements hold an array of the same name: a tree, of which one level is no part to move.
+/// Whether the elements contain an array of the same name: a tree, of which a single level cannot be moved.
 fn contains_itself(profile: &Profile, field: &Field) -> bool {
     profile.element(field).is_some_and(|element| {
         profile.children(element).any(|c| c.array.is_some() && c.name == field.name)

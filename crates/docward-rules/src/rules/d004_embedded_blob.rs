@@ -90,7 +90,7 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
 mod tests {
     use crate::testing::check;
 
-    /// Documents enough that the file is a small part of the collection.
+    /// A number of documents that makes the file a small part of the collection.
     const OTHERS: &str = "\nx40 {\"_id\": \"u$i\", \"name\": \"$pad(90000)\"}";
 
     #[test]

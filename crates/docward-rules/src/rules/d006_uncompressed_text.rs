@@ -69,11 +69,11 @@ threshold!(
     "maximum ratio for which compression pays off"
 );
 
-/// Fewer long texts are no habit of a program.
+/// Fewer long texts are single cases.
 const SEVERAL: u64 = 5;
 /// A text of this size makes the document large for every read, and takes a sixteenth of the server's limit.
 const NEAR_LIMIT: u64 = 1_048_576;
-/// Bytes that the compression has to save in the whole collection: less does not relieve a cache.
+/// Bytes that the compression must save in the whole collection. A smaller saving does not relieve a cache.
 const MUCH: f64 = 1e8;
 
 fn check(collection: &Collection, cx: &mut Cx<'_>) {

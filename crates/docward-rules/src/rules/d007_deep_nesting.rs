@@ -1,4 +1,4 @@
-//! DM-06.1, DM-06.2, AP-S4.2, CK-3: container depth against the tiers of GC-03, counted by ALG-1.
+//! DM-06.1, DM-06.2, AP-S4.2, CK-3: container depth against the limits of GC-03, counted by ALG-1.
 
 use std::collections::BTreeSet;
 
@@ -80,12 +80,12 @@ threshold!(
     "depth above which the finding is an error"
 );
 
-/// Share of documents below which 4 and 5 containers are a note.
+/// Below this share of documents, 4 and 5 containers are a note.
 const RARE: f64 = 0.1;
-/// Share of documents below which more containers are a warning.
+/// Below this share of documents, more containers are a warning.
 const RARE_FAIL: f64 = 0.01;
 
-/// Levels from which D012 reports, as the server counts them.
+/// The number of levels, as the server counts them, from which D012 reports.
 const SERVER_WARN: u32 = 80;
 
 fn check(collection: &Collection, cx: &mut Cx<'_>) {
@@ -103,8 +103,8 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
     let limit = if failed { fail } else { warn };
     let deeper = profile.depths.iter().skip(limit as usize + 1).sum::<u64>().max(1);
     let over = if nesting.shared_with_geometry {
-        // Documents are counted by their deepest place, which may be a geometry, and fields by their
-        // values, of which a document may have several: neither is exceeded.
+        // Documents are counted by their deepest place, which may be a geometry. Fields are counted by their values, of
+        // which a document may have several. The result exceeds neither count.
         nesting
             .places
             .iter()
@@ -117,7 +117,7 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
         deeper
     };
     let ns = &collection.namespace;
-    // Other parts of the document that are deep too. Siblings of the deepest path are covered by it.
+    // Other deep parts of the document. The deepest path covers its siblings.
     let mut tops = vec![top(&nesting.path)];
     let mut others: Vec<String> = Vec::new();
     let mut paths = vec![nesting.path.clone()];
@@ -177,7 +177,7 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
     .data("documents", over)
     .data("limit", limit)
     .severity(severity(profile, &nesting, failed, over))
-    // The ideal of 2-3 levels is a remark, not a breach of its own.
+    // The ideal of 2-3 levels is a note, not a breach of its own.
     .clauses(&["DM-06.1", "AP-S4.2", "CK-3"]);
     if let Some(l) =
         lift.filter(|l| l.can_be_run && !is_recursive(&nesting.path) && record.is_none())
@@ -194,7 +194,7 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
     cx.report(draft);
 }
 
-/// The number of documents that can have a field: an array holds it many times, its parents at most once each.
+/// The number of documents that can have a field: an array may contain it many times, its parents at most once each.
 fn documents_with(profile: &Profile, field: &Field) -> u64 {
     let mut least = field.count;
     let mut at = field;
@@ -205,7 +205,8 @@ fn documents_with(profile: &Profile, field: &Field) -> u64 {
     least
 }
 
-/// How serious the nesting is. It is lower if few documents are nested this deep, or if another system chose the layout.
+/// The severity of the nesting. It is lower if few documents are nested this deep, or if another system chose the
+/// layout.
 fn severity(profile: &Profile, nesting: &Nesting<'_>, failed: bool, over: u64) -> Severity {
     let rarer_than = |share: f64| (over as f64) < share * profile.documents as f64;
     let is_foreign =
@@ -219,7 +220,7 @@ fn severity(profile: &Profile, nesting: &Nesting<'_>, failed: bool, over: u64) -
     }
 }
 
-/// Where documents are deepest, geometries aside.
+/// The place where documents are deepest, without geometries.
 struct Nesting<'a> {
     depth: u32,
     path: FieldPath,
@@ -229,7 +230,7 @@ struct Nesting<'a> {
     shared_with_geometry: bool,
 }
 
-/// Whether this rule would call the nesting an error, for D012 to be no milder.
+/// Whether this rule would report the nesting as an error, so that D012 is not milder.
 pub(super) fn fails(settings: &Settings, collection: &Collection, profile: &Profile) -> bool {
     let ns = &collection.namespace;
     let fail = settings.limit("D007", &FAIL, ns) as u32;
@@ -250,7 +251,7 @@ fn nesting(profile: &Profile, warn: u32) -> Option<Nesting<'_>> {
         new
     });
     let first = places.first();
-    // Without geometries the profile's own figure holds also for places that were folded away.
+    // Without geometries, the profile's own figure also holds for folded places.
     let whole = geometry.is_empty().then_some(()).and(profile.deepest.clone());
     let depth = if geometry.is_empty() { profile.max_depth } else { first?.depth };
     let path = match (whole, first) {
@@ -262,7 +263,7 @@ fn nesting(profile: &Profile, warn: u32) -> Option<Nesting<'_>> {
     Some(Nesting { depth, path, places, shared_with_geometry: !geometry.is_empty() })
 }
 
-/// Whether something ends here: a plain value, or a container with nothing in it.
+/// Whether a branch ends here: a plain value, or an empty container.
 fn is_end(field: &Field) -> bool {
     field.children.is_empty()
         || field
@@ -272,7 +273,7 @@ fn is_end(field: &Field) -> bool {
             .any(|(kind, _)| !matches!(kind, BsonType::Object | BsonType::Array))
 }
 
-/// The depth that 95 % of the documents do not pass.
+/// The depth that 95 % of the documents do not exceed.
 fn p95(profile: &Profile) -> usize {
     let all: u64 = profile.depths.iter().sum();
     let mut passed = 0;
@@ -285,7 +286,7 @@ fn p95(profile: &Profile) -> usize {
     profile.depths.len().saturating_sub(1)
 }
 
-/// A path that fits a line.
+/// Shortens a path to fit a line.
 fn short(path: &FieldPath) -> String {
     let parts: Vec<&str> = path.as_str().split('.').collect();
     if parts.len() <= 12 {
@@ -302,11 +303,12 @@ fn top(path: &FieldPath) -> &str {
 /// Whether a name is nested in itself at least twice in a row, as in `kids[].kids[].kids`.
 fn is_recursive(path: &FieldPath) -> bool {
     let parts: Vec<&str> = path.as_str().split('.').map(|p| p.trim_end_matches("[]")).collect();
-    // Keys that are data have no name in common.
+    // Keys that are data do not share a name.
     parts.windows(3).any(|w| w[0] != "*" && w[0] == w[1] && w[1] == w[2])
 }
 
-/// The outermost object of the path that repeats the documents around it: a record in a record of the same kind.
+/// The outermost object of the path that has the structure of the enclosing documents: a record in a record of the same
+/// kind.
 fn nested_record<'p>(profile: &'p Profile, path: &FieldPath) -> Option<&'p Field> {
     let names: BTreeSet<&str> = profile.top_level().map(|f| f.name.as_str()).collect();
     profile.fields.iter().find(|field| {
@@ -319,7 +321,7 @@ fn nested_record<'p>(profile: &'p Profile, path: &FieldPath) -> Option<&'p Field
     })
 }
 
-/// Fewer names in common may be chance.
+/// Fewer common names may be a coincidence.
 const MIN_SHARED: usize = 5;
 
 struct Lift {
@@ -329,7 +331,7 @@ struct Lift {
     can_be_run: bool,
 }
 
-/// The container to move to the top level so that the path keeps to the warning.
+/// The container to move to the top level so that the path does not exceed the warning.
 fn lift(profile: &Profile, path: &FieldPath, warn: u32) -> Option<Lift> {
     let parts: Vec<&str> = path.as_str().split('.').collect();
     let keep = warn as usize + 1;
@@ -379,7 +381,7 @@ x20 {"a": {"n": 1}}"#;
             format!("{{\"_id\": 1, {open}\"data\": 1{}}}", "}".repeat(n))
         };
         assert_eq!(check("D007", &deep(2)), []);
-        // DM-06.2: three levels pass without a remark.
+        // DM-06.2: three levels pass without a note.
         assert_eq!(check("D007", &deep(3)), []);
         for (depth, severity) in
             [(4, Severity::Warn), (5, Severity::Warn), (6, Severity::Error), (7, Severity::Error)]

@@ -1,5 +1,5 @@
-//! DM-08.2, AP-S2.1, AP-S4.1, CK-4, CK-8, ALG-6: arrays that grow without end, judged from documents
-//! alone: length against age, length, dates inside, and nothing that bounds it.
+//! DM-08.2, AP-S2.1, AP-S4.1, CK-4, CK-8, ALG-6: arrays that grow without bound, judged from documents alone. The
+//! signals are length against age, length, dates inside, and the absence of a bound.
 
 use docward_model::{
     Collection, Draft, Field, Namespace, NewIndex, Profile, Safety, Severity, Step, Subject,
@@ -155,7 +155,7 @@ fn report(
         what.push_str(&format!("; {broken}"));
     }
     let dominates = arrays::dominates(profile, field, limits);
-    // Code and data together: one shows that it can grow without end, the other that it does.
+    // Code and data together: one shows that the array can grow without bound, the other that it does.
     let sites: Vec<&Append> = code::appends(cx.evidence(), ns, field.path.as_str()).collect();
     let open: Vec<&&Append> = sites.iter().filter(|site| site.cap == Cap::None).collect();
     let verdict = match open.first() {
@@ -242,8 +242,8 @@ fn report(
     cx.report(draft);
 }
 
-/// How long it is, how fast it grows and when that ends, in one sentence. Dates follow from the data, which may
-/// be old: the sentence names the day on which it ends.
+/// Returns a sentence with the length of the array, its growth and the date on which it reaches a limit. Dates are
+/// computed from data that may be old.
 fn growth_text(
     field: &Field,
     unbounded: &Unbounded,
@@ -287,7 +287,7 @@ fn growth_text(
                 || typical(growth.per_day),
                 |per_day| format!(", +{} a day", forecast::pace(per_day)),
             );
-            // Without a verb: the days may have passed.
+            // The text has no verb, because the days may have passed.
             let at_that_pace = match reaches.as_str() {
                 "" => String::new(),
                 reaches => format!("; at that pace: {reaches}"),
@@ -305,7 +305,7 @@ fn growth_text(
     }
 }
 
-/// The first of the fixes the rule book ranks.
+/// The first of the rule book's fixes that applies.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Advice {
     OpenBucket,
@@ -424,8 +424,8 @@ mod tests {
 
     use crate::testing::{check, check_changed, check_sampled, check_with};
 
-    /// `n` documents a day apart whose arrays lose `step` elements from each to the next, so that the
-    /// older the longer.
+    /// `n` documents a day apart whose arrays lose `step` elements from each to the next, so that older ones are
+    /// longer.
     fn growing(n: u64, step: u64, element: &str) -> String {
         (0..n).fold(String::new(), |mut body, i| {
             body.push_str(&format!(
@@ -505,8 +505,8 @@ mod tests {
         }
     }
 
-    /// PT-slice.1: while some lists fill up to a cap that others have reached, both rules see the cap; when
-    /// none was that long before, neither does, unless different gains end there.
+    /// PT-slice.1: while some lists fill up to a cap that others have reached, both rules see the cap. If none was that
+    /// long before, neither rule does, unless different gains end there.
     #[test]
     fn alg_6_a_cap_was_reached_on_the_earlier_date_too() {
         let body = "x40 {\"_id\": $i, \"logins\": $array(100, {\"ip\": \"a\"})}\nx60 {\"_id\": $i, \"logins\": $array($i, {\"ip\": \"a\"})}";
@@ -528,7 +528,7 @@ mod tests {
         let told = |rule: &str, largest_then: u64| told_of(rule, largest_then, 1);
         assert_eq!((told("D008", 100), told("R020", 100)), (0, 1), "a cap");
         assert_eq!((told("D008", 40), told("R020", 40)), (1, 0), "a length by chance");
-        // Filled up to it between the dates, each by an amount of its own.
+        // Arrays filled up to it between the dates, each by a different amount.
         assert_eq!((told_of("D008", 99, 30), told_of("R020", 99, 30)), (0, 1), "cut there");
     }
 
@@ -633,7 +633,7 @@ mod tests {
         assert!(old[0].todo.contains("buckets"), "{}", old[0].todo);
     }
 
-    /// Records that people write one at a time are documents of their own, whatever numbers they have.
+    /// Records that people write one at a time are separate documents, regardless of their numbers.
     #[test]
     fn dm_08_2_reviews_become_a_child_collection() {
         let reviews = growing(

@@ -1,4 +1,4 @@
-//! DM-08.1, LM-8: arrays of 1000 elements and more; bounded by design they are information (GC-04).
+//! DM-08.1, LM-8: arrays of 1000 elements and more; bounded by design they are a note (GC-04).
 
 use docward_model::{
     Collection, CollectionKind, CountedField, Distribution, Draft, Field, FieldPath, Level, Look,
@@ -179,7 +179,7 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
     }
 }
 
-/// Whether an array of this length keeps to a bound.
+/// Whether an array of this length complies with a bound.
 fn is_kept(bound: &Bound, length: u64) -> bool {
     match bound {
         Bound::Geometry | Bound::Vector(_) => true,
@@ -204,7 +204,8 @@ fn rare(collection: &Collection, limit: u64, cx: &mut Cx<'_>) {
         let lengths = &field.lengths;
         let ns = &collection.namespace;
         let over = lengths.at_least(limit);
-        // Vectors have fractions, as many in each document; lists of ids and of whole numbers are lists.
+        // Vectors contain fractions and have the same length in each document. Lists of ids and of whole numbers are
+        // lists.
         let are_vectors =
             field.long_vectors == over && lengths.count > 1 && lengths.min == lengths.max;
         if over == 0 || are_vectors {
@@ -250,7 +251,7 @@ fn rare(collection: &Collection, limit: u64, cx: &mut Cx<'_>) {
     }
 }
 
-/// How many arrays are long, and how long.
+/// Returns a sentence with the number of long arrays and their lengths.
 fn lengths_text(path: &str, lengths: &Distribution, limit: u64) -> String {
     let over = lengths.at_least(limit);
     format!(
@@ -430,7 +431,7 @@ mod tests {
         assert_eq!(found[0].what, what);
         assert_eq!(found[0].seen.total, 500_000);
         assert!(found[0].todo.contains("all elements (500,000)"), "{}", found[0].todo);
-        // A length that all documents read stop at is no cap when the server counted longer ones.
+        // If the server counted longer arrays, a length at which all documents read stop is no cap.
         let pile = "x30 {\"_id\": $i, \"tags\": $array(1000, {\"n\": $j})}";
         assert_eq!(check_counted("D009", pile, counted(1000, 0))[0].severity, Severity::Info);
         assert_eq!(check_counted("D009", pile, counted(4000, 0))[0].severity, Severity::Warn);

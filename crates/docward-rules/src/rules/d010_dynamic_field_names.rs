@@ -80,7 +80,7 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
     let Some(profile) = patterns::user_documents(collection) else { return };
     let scale = cx.count(&SCALE);
     for field in &profile.fields {
-        // Inside an object that is reported, the outer one comes first.
+        // Inside an object that is reported, the outer object takes precedence.
         if let Some(dynamic) = &field.dynamic
             && !field.path.has_any_key()
             && let Some(keys) = Keys::of_folded(dynamic, field.types.of(BsonType::Object), scale)
@@ -117,19 +117,19 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
 /// Keys that are data.
 struct Keys {
     form: KeyForm,
-    /// How many different ones, when known.
+    /// The number of distinct keys, if known.
     count: Option<f64>,
     /// Whether that number is exact.
     exact: bool,
     /// A finer form for the name of the key: `month`, `date`, `year`.
     unit: Option<&'static str>,
-    /// The most of them in one object.
+    /// The maximum number of keys in one object.
     most: u64,
-    /// Whether that is the mean, because the most are not known.
+    /// Whether that is the mean, because the maximum is unknown.
     mean: bool,
-    /// A few of them.
+    /// A few of the keys.
     examples: Vec<String>,
-    /// Whether they are all the numbers of a clock or a calendar, to which no new ones come.
+    /// Whether they are all numbers of a clock or a calendar, which gets no new ones.
     closed: bool,
 }
 
@@ -138,7 +138,7 @@ impl Keys {
         let examples = &dynamic.examples;
         let short = examples.iter().all(|k| k.len() <= 2);
         let dense = dynamic.per_object.mean() >= 0.8 * dynamic.keys;
-        // A fixed set of codes is in most objects; data is in few of them each.
+        // A fixed set of codes occurs in most objects; data keys occur in few of them each.
         let sparse = dynamic.keys >= 32.0 && dynamic.per_object.mean() < 0.25 * dynamic.keys;
         let fixed = match dynamic.form {
             KeyForm::Number => {
@@ -149,7 +149,7 @@ impl Keys {
         };
         (!fixed && dynamic.keys >= 2.0).then(|| Self {
             form: dynamic.form,
-            // An estimate may exceed what the objects can hold together.
+            // An estimate may exceed the number of keys that the objects can contain together.
             count: Some(dynamic.keys.min(objects.saturating_mul(dynamic.per_object.max) as f64)),
             exact: dynamic.exact,
             unit: unit(examples),
@@ -163,7 +163,7 @@ impl Keys {
         })
     }
 
-    /// The fields of the documents themselves were folded; their names are not known any more.
+    /// The fields of the documents themselves were folded; their names are no longer known.
     fn unknown(field: &Field) -> Self {
         Self {
             form: KeyForm::Various,
@@ -177,8 +177,8 @@ impl Keys {
         }
     }
 
-    /// Recognises names of one form among ordinary ones. Numbers shorter than an id do not count: they are mostly
-    /// part of a name (`line1`), and a pure scale is folded.
+    /// Recognises names of one form among ordinary ones. Numbers shorter than an id do not count: they are mostly part
+    /// of a name (`line1`), and a pure scale is folded.
     fn of_named(children: &[&Field]) -> Option<Self> {
         let named = || children.iter().filter(|f| f.shape == FieldShape::Named);
         for form in [KeyForm::Date, KeyForm::ObjectId, KeyForm::Uuid, KeyForm::Number] {
@@ -218,14 +218,14 @@ impl Keys {
         }
     }
 
-    /// Whether they are days as the server reads them, `2024-01-31`.
+    /// Whether they are days in the server's notation, `2024-01-31`.
     fn are_days(&self) -> bool {
         self.form == KeyForm::Date
             && self.unit == Some("date")
             && self.examples.iter().all(|k| k.split('-').count() == 3)
     }
 
-    /// Whether they are whole numbers, for which text would sort wrongly. Zeros in front are part of a code.
+    /// Whether they are whole numbers, which would sort wrongly as text. Leading zeros are part of a code.
     fn are_numbers(&self) -> bool {
         let is_number = |k: &String| {
             k.len() <= 18 && (k.len() == 1 || !k.starts_with('0')) && digits(k, k.len())
@@ -270,7 +270,7 @@ fn report(
     let ns = &collection.namespace;
     let style = proposals::field_style(profile);
     let count = keys.count.map_or_else(|| "many".to_owned(), |n| text::about(n, keys.exact));
-    // The forms and the most in one object were counted on every key; only their number is estimated.
+    // The forms, and the maximum in one object, come from every key; only their number is estimated.
     let seen = profile.seen().estimated(!keys.exact);
     let Some(field) = place else {
         cx.report(
@@ -299,8 +299,8 @@ fn report(
     let path = field.path.dotted();
     let parent = field.path.leaf();
     let values = profile.children(field).find(|f| f.shape == FieldShape::AnyKey);
-    // The key can join the fields of its value only when every value is an object and its fields are
-    // known by name; otherwise all become pairs.
+    // The key can join the fields of its value only if every value is an object with known fields; otherwise all become
+    // pairs.
     let objects = values.is_some_and(|v| {
         v.is_only(BsonType::Object) && profile.children(v).all(|f| f.shape == FieldShape::Named)
     });
@@ -358,7 +358,7 @@ fn report(
         let shown = if keys.exact { count.round() as u64 } else { text::rounded(count) };
         draft = draft.data("keys", shown).data("exact", keys.exact);
     }
-    // Only when the object holds nothing but such keys can all of it become an array.
+    // The object as a whole can become an array only if it contains nothing but such keys.
     let has_names = profile.children(field).any(|f| f.shape == FieldShape::Named);
     if field.dynamic.is_some()
         && !is_set
@@ -383,7 +383,7 @@ fn report(
     cx.report(draft);
 }
 
-/// Without a common form the keys may yet be a long list of names: a warning, not an error.
+/// Keys without a common form may still be a long list of names: a warning, not an error.
 fn severity(keys: &Keys) -> Severity {
     match keys.form {
         _ if keys.closed => Severity::Info,
@@ -392,7 +392,7 @@ fn severity(keys: &Keys) -> Severity {
     }
 }
 
-/// A name for the key that the values have no field of: `date`, `salesDate`, `key`, `key2`, ….
+/// A name for the key that is not a field of the values: `date`, `salesDate`, `key`, `key2`, ….
 fn free_name(
     profile: &Profile,
     values: Option<&Field>,
@@ -404,7 +404,7 @@ fn free_name(
         values.is_some_and(|v| profile.children(v).any(|f| f.name.eq_ignore_ascii_case(name)))
     };
     let longer = names::in_style(&format!("{}_{wanted}", proposals::noun(parent)), style);
-    // The name of something that has a name already is its key.
+    // If a value already has a name, its key is called `key`.
     let longer = if wanted == "name" { "key".to_owned() } else { longer };
     [wanted, longer, "key".to_owned()]
         .into_iter()
@@ -429,7 +429,7 @@ fn value_name(parent: &str, key: &str) -> String {
     }
 }
 
-/// The form of a name that looks like data, short numbers aside.
+/// The form of a name that looks like data, except short numbers.
 fn form_of(name: &str) -> Option<KeyForm> {
     let hex = |s: &str| !s.is_empty() && s.bytes().all(|b| b.is_ascii_hexdigit());
     if is_month(name) || is_day(name) {
@@ -468,7 +468,7 @@ fn is_day(s: &str) -> bool {
     s.rsplit_once(['-', '/', '_']).is_some_and(|(month, d)| is_month(month) && digits(d, 2))
 }
 
-/// A finer form that all keys have.
+/// A finer form that all keys share.
 fn unit(keys: &[String]) -> Option<&'static str> {
     let all = |test: fn(&str) -> bool| !keys.is_empty() && keys.iter().all(|k| test(k));
     if all(is_month) {
@@ -510,7 +510,7 @@ mod tests {
         let fix = found[0].fix.as_ref().expect("a command");
         assert_eq!(fix.refactoring.as_deref(), Some("RF-08"));
         assert!(fix.command().contains("$objectToArray"), "{}", fix.command());
-        // Keys are values: they are shown on request only.
+        // Keys are values: they are shown only on request.
         assert!(!found[0].what.contains("2024") && !found[0].todo.contains("2024"));
     }
 
@@ -534,7 +534,7 @@ mod tests {
         let what =
             "the documents use years as field names: 59 different names, up to 59 in one document";
         assert_eq!(found[0].what, what);
-        // An object with other names beside its keys cannot become an array as a whole.
+        // An object with other names in addition to its keys cannot become an array as a whole.
         let found = check("D010", &format!("x30 {{\"_id\": $i, \"by\": {{{columns}, {years}}}}}"));
         assert!(found[0].what.contains("59 different names"), "{}", found[0].what);
         assert!(found[0].fix.is_none());
@@ -566,7 +566,7 @@ mod tests {
         assert_eq!(found.len(), 1, "{found:?}");
         assert!(found[0].what.contains("10 different names"), "{}", found[0].what);
         assert_eq!(found[0].severity, Severity::Warn);
-        // The keys are data and no names.
+        // The keys are data, not names.
         assert!(check("N011", &body).is_empty());
     }
 
@@ -711,7 +711,7 @@ mod tests {
         let plain: Vec<String> = (0..60).map(|m| format!("\"{m}\": {m}")).collect();
         let body = format!("x5 {{\"_id\": $i, \"counts\": {{{}}}}}", plain.join(", "));
         assert!(check("D010", &body).iter().all(|f| f.severity == Severity::Info));
-        // Ever new numbers stay an error.
+        // Continuously new numbers remain an error.
         let body = "x60 {\"_id\": $i, \"scores\": {\"1000$i\": 1, \"2000$i\": 2}}";
         assert_eq!(check("D010", body)[0].severity, Severity::Error);
     }

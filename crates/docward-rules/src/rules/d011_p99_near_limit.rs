@@ -90,7 +90,7 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
     );
 }
 
-/// Fewer documents have no 99th percentile apart from the largest.
+/// With fewer documents, the 99th percentile is the largest one.
 const HUNDRED: u64 = 100;
 
 fn what(documents: u64, p99: u64, max: u64) -> String {

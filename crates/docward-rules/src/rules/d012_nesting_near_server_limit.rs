@@ -72,7 +72,7 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
         return;
     }
     let refused = depth > limit;
-    // D007 leaves such collections to this rule, which must not be milder for it.
+    // D007 does not report such collections, so this rule must not be milder.
     let failed = refused || super::d007_deep_nesting::fails(cx.settings(), collection, profile);
     cx.report(
         Draft::new(

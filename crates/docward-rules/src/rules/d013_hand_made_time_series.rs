@@ -1,4 +1,4 @@
-//! DM-08.5, PT-ts.1, PT-bucket.1, PT-bucket.2, LM-9, ALG-8: measurements kept as one plain document each.
+//! DM-08.5, PT-ts.1, PT-bucket.1, PT-bucket.2, LM-9, ALG-8: measurements stored as one plain document each.
 
 use docward_model::{Collection, Draft, Namespace, NewIndex, Safety, Severity, Step, Subject};
 

@@ -1,4 +1,4 @@
-//! DM-08.2: statements that make an array longer with nothing that keeps it short.
+//! DM-08.2: statements that lengthen an array without a bound.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -174,7 +174,7 @@ const EXCEPTIONS: [Exception; 10] = [
     },
 ];
 
-/// A statement that makes an array longer, and what is known around it.
+/// A statement that lengthens an array, with the facts around it.
 struct Site<'a> {
     found: &'a Code,
     append: &'a Append,
@@ -182,12 +182,12 @@ struct Site<'a> {
     is_shown_by_data: bool,
 }
 
-/// How a site is reported.
+/// The assessment of an append.
 struct Judged<'a> {
     append: &'a Append,
-    /// With what the array grows; `None` where that is not proven.
+    /// The event with which the array grows; `None` if it is not proven.
     growth: Option<&'static str>,
-    /// Whether another statement of the file keeps the array short.
+    /// Whether another statement of the file truncates the array.
     is_sliced_elsewhere: bool,
 }
 
@@ -254,7 +254,7 @@ fn array_of<'a>(found: &'a Code, append: &'a Append) -> (&'a str, String) {
 }
 
 impl Site<'_> {
-    /// With what the array grows, as far as the code proves it.
+    /// The event with which the array grows, as far as the code proves it.
     fn growth(&self) -> Option<&'static str> {
         let value = self.resolved(&self.append.value, 0);
         let selected_by = self.resolved(&self.append.selected_by, 0);
@@ -270,7 +270,7 @@ impl Site<'_> {
         let from_callers = |origins: &BTreeSet<Origin>| {
             origins.iter().any(|o| matches!(o, Origin::Request | Origin::Parameter { .. }))
         };
-        // Callers load the document that they hand in.
+        // Callers load the document that they pass.
         let is_handed_in = self.append.from_caller && selected_by.contains(&Origin::Loaded);
         if has(Origin::Time) {
             Some("each call adds an element with its own time")
@@ -295,7 +295,7 @@ impl Site<'_> {
         }
     }
 
-    /// Origins with parameters replaced by what the callers pass.
+    /// Replaces parameters in origins by the arguments of the callers.
     fn resolved(&self, origins: &BTreeSet<Origin>, steps: u32) -> BTreeSet<Origin> {
         let mut out = BTreeSet::new();
         for origin in origins {
@@ -329,7 +329,7 @@ impl Site<'_> {
             || self.found.calls.iter().any(|call| call.in_loop && Some(&*call.callee) == function)
     }
 
-    /// Whether the model allows only a few values, each of which is in once.
+    /// Whether the model allows only a few values, each of which occurs once.
     fn is_enumerated(&self) -> bool {
         let path = code::plain_path(&self.append.path);
         self.append.is_unique
@@ -349,7 +349,7 @@ impl Site<'_> {
         !self.append.path.contains(['*', '['])
     }
 
-    /// Whether another statement of the same file keeps only some elements of the same array.
+    /// Whether another statement of the same file truncates the same array.
     fn is_sliced_beside(&self) -> bool {
         self.found.appends.iter().any(|other| {
             other.path == self.append.path
@@ -375,7 +375,7 @@ impl Site<'_> {
                 || self.found.appends.iter().filter(cuts).any(|o| fits(&o.collection, &o.path)))
     }
 
-    /// Whether documents of the collection are found by a day and what they are of: each holds what belongs to that day.
+    /// Whether documents of the collection are found by a day and an owner: each contains the elements of that day.
     fn is_of_a_day(&self) -> bool {
         self.append.collection.as_ref().is_some_and(|collection| {
             self.found.day_keys.iter().any(|(of, name)| of == collection && !name.is_empty())
@@ -383,7 +383,7 @@ impl Site<'_> {
     }
 }
 
-/// Whether the documents show the array growing: then code and data are one finding, D008's.
+/// Whether the documents show that the array grows: then code and data are one finding of D008.
 fn is_shown_by_data(append: &Append, evidence: &Evidence, cx: &Cx<'_>) -> bool {
     let named = |collection: &&Collection| {
         append.collection.as_deref() == Some(collection.namespace.collection.as_str())
@@ -476,7 +476,7 @@ mod tests {
     use super::*;
     use crate::testing::check;
 
-    /// A login log without `$slice` is reported with its line, and one that is cut is not.
+    /// A login log without `$slice` is reported with its line; a truncated one is not.
     #[test]
     fn ap_s0_2_a_login_log_that_is_not_cut_is_reported() {
         let source = |push: &str| {

@@ -77,7 +77,7 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
     }
 }
 
-/// Parts of a path, positions in arrays aside.
+/// The number of parts of a path, without positions in arrays.
 fn parts(path: &str) -> u64 {
     path.split('.')
         .filter(|part| !part.starts_with('$') && part.parse::<u32>().is_err() && !part.is_empty())

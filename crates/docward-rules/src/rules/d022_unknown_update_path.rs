@@ -92,7 +92,7 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
     }
 }
 
-/// Fewer documents say little about what fields there are.
+/// Fewer documents do not show which fields exist.
 const MIN_DOCUMENTS: u64 = 100;
 
 /// A path without positions in arrays.
@@ -105,7 +105,7 @@ fn plain(path: &str) -> String {
     parts.join(".")
 }
 
-/// A letter or two in one part, of a name long enough for that to be a slip.
+/// Whether a part of the path differs by a letter or two, in a name long enough for a typing error.
 fn differs_little(a: &str, b: &str) -> bool {
     let distance = strsim::damerau_levenshtein(a, b);
     let different: Vec<(&str, &str)> =

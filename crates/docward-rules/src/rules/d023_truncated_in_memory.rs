@@ -1,4 +1,4 @@
-//! DM-08.4: arrays cut by the application.
+//! DM-08.4: arrays that the application truncates.
 
 use docward_model::{Evidence, Severity, code::Change};
 

@@ -70,7 +70,7 @@ declare_rule! {
 /// If the longer index is this many times as large, queries may read it from disk instead of memory.
 const MUCH_LARGER: u64 = 4;
 
-/// How certain it is that no query needs the shorter index.
+/// The certainty that no query needs the shorter index.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Tier {
     Safe,

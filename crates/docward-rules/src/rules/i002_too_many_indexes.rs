@@ -1,4 +1,4 @@
-//! AP-S4.6 and LM-10: how many indexes a collection carries.
+//! AP-S4.6 and LM-10: the number of indexes of a collection.
 
 use docward_model::{Collection, Draft, Level, Seen, Severity, Subject, Unit};
 
@@ -75,7 +75,7 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
     let (max, hard) = (cx.count(&MAX_INDEXES), cx.count(&HARD_LIMIT));
     let n = indexes.len() as u64;
     let full = n >= hard;
-    // The same cause, said better by I003.
+    // I003 reports the same cause in more detail.
     if n <= max || (!full && indexes_every_field(cx.evidence(), collection, 0.8, 5)) {
         return;
     }
@@ -124,7 +124,7 @@ mod tests {
     use crate::testing::check;
     use docward_model::Severity;
 
-    /// `n` indexes with `_id`, on nested fields so that I003 has no say.
+    /// `n` indexes with `_id`, on nested fields so that I003 does not report them.
     fn with(n: usize) -> Vec<docward_model::Finding> {
         let indexes: String = (1..n)
             .map(|i| format!("index {{\"key\": {{\"stats.f{i}\": 1}}, \"name\": \"f{i}\"}}\n"))

@@ -70,7 +70,7 @@ threshold!(
 
 fn check(collection: &Collection, cx: &mut Cx<'_>) {
     let (Some(indexes), Some(profile)) = (&collection.indexes, &collection.profile) else { return };
-    // A time series keeps its fields inside buckets, where the paths are others.
+    // A time series stores its fields inside buckets, under other paths.
     if profile.documents < cx.count(&MIN_DOCUMENTS)
         || profile.documents < profile.total
         || profile.fields_capped
@@ -148,7 +148,7 @@ fn report(
                 Safety::Safe,
                 [Step::HideIndex { namespace: ns.clone(), index: index.name.clone() }],
             )
-            // Without a likely slip the field may simply not have been written yet.
+            // Without a likely typing error, the field may simply not have been written yet.
             .severity(Severity::Info);
     }
     cx.report(draft);

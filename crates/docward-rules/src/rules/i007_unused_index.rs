@@ -1,4 +1,4 @@
-//! AP-S4.6: indexes nothing asks for.
+//! AP-S4.6: indexes that no query uses.
 
 use docward_model::{Collection, Draft, Look, Safety, Seen, Severity, Step, Subject, Unit};
 

@@ -1,4 +1,4 @@
-//! DP-2: documents with a time of expiry that nothing deletes.
+//! DP-2: documents with a time of expiry that are never deleted.
 
 use std::collections::BTreeSet;
 

@@ -161,7 +161,7 @@ fn of_data(
     ))
 }
 
-/// The share of the documents that one value of a field finds on average; `None` where few have it.
+/// The average share of the documents that one value of a field selects; `None` if few have the field.
 fn share(profile: &Profile, path: &str) -> Option<f64> {
     let field = profile.fields.iter().find(|field| field.path.dotted() == path)?;
     (field.presence() >= 0.5 && field.distinct.values >= 1.0).then(|| 1.0 / field.distinct.values)

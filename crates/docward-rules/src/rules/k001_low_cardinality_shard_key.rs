@@ -1,4 +1,4 @@
-//! SK-1, SK-7: a shard key needs enough different values to be cut into chunks.
+//! SK-1, SK-7: a shard key needs enough distinct values to be split into chunks.
 
 use docward_model::{Collection, Draft, Profile, Severity, ShardKey, Subject};
 
@@ -70,7 +70,7 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
         sharding::shards(cx.evidence(), cx.settings()),
     );
     let Some(values) = sharding::values(profile, key) else { return };
-    // A small collection has few values of everything: only values that come again and again count.
+    // A small collection has few values of every field: only values that occur repeatedly count.
     let repeats = profile.documents as f64 / values.most.max(1.0);
     if values.most >= needed as f64 || repeats < cx.limit(&MIN_REPEATS) {
         return;
@@ -81,7 +81,7 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
     cx.report(draft);
 }
 
-/// The server takes no arrays in a shard key, so how fine the field is does not matter.
+/// The server accepts no arrays in a shard key, so the granularity of the field does not matter.
 fn arrays_refused(
     collection: &Collection,
     profile: &Profile,
@@ -237,7 +237,7 @@ mod tests {
         let refined = todo("{\"status\":1}", ",version=6.0");
         assert!(refined.contains("{ status: 1, _id: \"hashed\" }"), "{refined}");
         assert!(refined.contains("refine"), "{refined}");
-        // One hashed field is all a key may have.
+        // A key may have only one hashed field.
         let changed = todo("{\"status\":\"hashed\"}", ",version=6.0");
         assert!(changed.contains("use { _id: \"hashed\" }"), "{changed}");
         assert!(changed.contains("reshardCollection"), "{changed}");

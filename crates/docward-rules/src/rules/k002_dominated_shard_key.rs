@@ -52,7 +52,7 @@ declare_rule! {
     check: Collection(check),
 }
 
-/// A key whose top value has little more than an even share is short of values, which `K001` says.
+/// A key whose top value has little more than an even share has too few values, which `K001` reports.
 const EVEN: f64 = 1.5;
 
 fn check(collection: &Collection, cx: &mut Cx<'_>) {
@@ -87,15 +87,15 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
 
 /// The most frequent value of the key.
 struct Top {
-    /// Its share, or the least that share can be.
+    /// The share of the value, or its lower bound.
     share: f64,
-    /// Whether that is the share itself.
+    /// Whether it is the share itself.
     exact: bool,
-    /// How many values there are.
+    /// The number of values.
     values: sharding::Values,
-    /// The limit that was passed.
+    /// The limit that the share exceeds.
     bound: f64,
-    /// The limit of a warning.
+    /// The limit for a warning.
     warn: f64,
 }
 

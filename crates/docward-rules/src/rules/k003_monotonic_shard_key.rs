@@ -1,4 +1,4 @@
-//! SK-3, SK-5, SK-6, AP-S2.7: a ranged shard key must not begin with a value that rises with time.
+//! SK-3, SK-5, SK-6, AP-S2.7: a ranged shard key must not begin with a value that increases with time.
 
 use docward_model::{Collection, Draft, Field, Profile, ShardKey, Subject};
 
@@ -223,10 +223,10 @@ mod tests {
                 })
                 .collect()
         };
-        // Made with the document, in a file that is not in their order.
+        // Created with the document, in a file that is not in their order.
         let own = run("{\"_id\":1}", &body(&|at| at));
         assert!(!own[0].todo.contains("otherId"), "{}", own[0].todo);
-        // References to things that were there before.
+        // References to existing documents.
         let reference = run("{\"_id\":1}", &body(&|at| at % 29));
         assert!(reference[0].todo.contains("{ otherId: 1, _id: 1 }"), "{}", reference[0].todo);
     }

@@ -116,14 +116,14 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
     }
 }
 
-/// Documents without a value at the path; `None` when that cannot be known.
+/// The number of documents without a value at the path; `None` if it cannot be known.
 fn missing(profile: &Profile, path: &str) -> Option<u64> {
     match profile.field(path) {
         Some(field) => {
             let nothing = field.types.of(BsonType::Null) + field.types.of(BsonType::Undefined);
             Some(profile.documents.saturating_sub(field.count) + nothing.min(field.count))
         }
-        // The table of places may be full, with this one left out.
+        // The table of fields may be full, and this one may be missing in it.
         None if profile.fields_capped => None,
         None => Some(profile.documents),
     }

@@ -1,4 +1,4 @@
-//! SK-1 and SK-2 as they show in a cluster: chunks that cannot be split or moved any more.
+//! SK-1 and SK-2 in a running cluster: chunks that can no longer be split or moved.
 
 use docward_model::{Collection, Draft, Evidence, Seen, Severity, ShardKey, Subject, Unit};
 
@@ -85,7 +85,7 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
     );
 }
 
-/// Whether the documents show what K001 (too few values) or K002 (one that dominates) reports.
+/// Whether the documents show what K001 (too few values) or K002 (a dominating value) reports.
 fn is_said_by_others(
     collection: &Collection,
     evidence: &Evidence,
@@ -127,7 +127,7 @@ mod tests {
             found[0].what
         );
         assert!(check("K005", &body).is_empty(), "said by K001");
-        // Declared is what was planned; the cluster says what is.
+        // The declaration is the plan; the cluster shows the current state.
         let declared = "shard-key=db_shop.t_order_item:{\"_id\":\"hashed\"}";
         assert_eq!(check_with("K001", declared, &body).len(), 1);
     }

@@ -1,4 +1,4 @@
-//! SK-5 to SK-8: shard keys whose name says that they will not do.
+//! SK-5 to SK-8: shard keys whose name shows that they are not suitable.
 
 use docward_model::Evidence;
 

@@ -1,4 +1,4 @@
-//! DM-12.1, DM-12.3 and AP-S0.4: how many collections an instance carries.
+//! DM-12.1, DM-12.3 and AP-S0.4: the number of collections of an instance.
 
 use docward_model::{
     CollectionKind, Draft, Evidence, Level, Seen, Severity, Subject, TailForm, Unit,
@@ -95,7 +95,7 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
     let files: u64 =
         stored.iter().map(|c| 1 + c.indexes.as_ref().map_or(1, |i| i.len().max(1)) as u64).sum();
     let told = evidence.server.as_ref();
-    // A running server's own are counted, not listed; each has its `_id`.
+    // The collections of a running server are counted, not listed; each has its `_id` index.
     let counted = told.and_then(|server| server.own_collections).unwrap_or(0);
     let (system, files) = (listed + counted, files + 2 * counted);
     let may_open = told.and_then(|server| server.max_open_files);

@@ -1,4 +1,4 @@
-//! DM-12.2: how many collections a database carries (GC-05).
+//! DM-12.2: the number of collections of a database (GC-05).
 
 use std::collections::BTreeMap;
 

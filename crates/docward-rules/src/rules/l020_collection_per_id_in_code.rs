@@ -1,4 +1,4 @@
-//! DM-12.4: names of collections that are put together from an id.
+//! DM-12.4: names of collections that are built from an id.
 
 use std::collections::BTreeMap;
 
@@ -66,7 +66,7 @@ declare_rule! {
 
 fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
     let Some(found) = &evidence.code else { return };
-    // One pattern of names is one thing to change.
+    // One pattern of names needs one change.
     let mut patterns: BTreeMap<(bool, &str), Vec<&ComputedName>> = BTreeMap::new();
     for name in &found.computed_names {
         let is_aside =

@@ -110,14 +110,13 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
     );
 }
 
-/// Whether a collection is in a database of the server without being the server's.
+/// Whether a collection is in a database of the server but is not the server's own.
 fn is_misplaced(ns: &Namespace) -> bool {
     server::is_system_database(&ns.database)
         && !server::is_own_collection(&ns.database, &ns.collection)
 }
 
-/// The wanted name, or the first of `_2`, `_3`, … that no collection has and that is proposed for no
-/// other one.
+/// The wanted name, or the first of `_2`, `_3`, … that no collection has and that is not proposed for another one.
 fn free_target(evidence: &Evidence, ns: &Namespace, wanted: &Namespace, house: bool) -> Namespace {
     let mut claims = evidence
         .collections

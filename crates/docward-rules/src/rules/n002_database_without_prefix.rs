@@ -1,4 +1,4 @@
-//! DM-02.1 and DM-02.5: business databases carry a common prefix.
+//! DM-02.1 and DM-02.5: business databases have a common prefix.
 
 use docward_model::{Collection, CollectionKind, Draft, Evidence, Seen, Subject, Unit};
 
@@ -84,10 +84,10 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
             .take_while(|c| &c.namespace.database == database)
             .collect();
         let inside: Vec<_> = all.iter().filter(|c| c.kind.is_business()).collect();
-        // Documents are known only when every collection was read.
+        // The number of documents is known only if every collection was read.
         let documents: Option<u64> =
             inside.iter().map(|c| c.profile.as_ref().map(|p| p.total.max(p.documents))).sum();
-        // Views hold nothing. Everything else counts: buckets of a time series are measurements.
+        // Views store nothing. Everything else counts: buckets of a time series are measurements.
         let is_empty = |c: &&Collection| {
             let is_read = c.kind != CollectionKind::TimeSeries;
             c.kind == CollectionKind::View
@@ -99,13 +99,13 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
             let stem = w.trim_end_matches(|c: char| c.is_ascii_digit());
             matches!(stem, "tmp" | "temp" | "test" | "bak" | "backup" | "old" | "copy" | "demo")
         });
-        // `OrderDB` says database already.
+        // `OrderDB` already contains the word database.
         let bare = ["_db", "-db", "DB", "Db", "_database", "Database"]
             .iter()
             .find_map(|tail| database.strip_suffix(tail))
             .filter(|rest| rest.len() > 1)
             .unwrap_or(database);
-        // A name that servers refuse is no proposal.
+        // A name that servers refuse is not proposed.
         let proposal = Some(names::prefixed(bare, &prefix)).filter(|p| p.len() <= LONGEST);
         let name = proposal.as_ref().map_or_else(
             || {
@@ -189,7 +189,7 @@ mod tests {
         assert_eq!(found[0].data.get("leftoverCandidate"), Some(&DataValue::Bool(false)));
     }
 
-    /// Measurements stand in buckets, which are no collection of their own: they count all the same.
+    /// Measurements are in buckets, which are not a separate collection: they count anyway.
     #[test]
     fn dm_02_5_what_was_not_counted_is_not_to_be_dropped() {
         let buckets = "@ iot.system.buckets.t_reading\n{\"_id\": 1, \"control\": {}, \"data\": {}}";

@@ -98,9 +98,9 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
         let number = having(&|c| c.is_ascii_digit());
         let prefixed = database.starts_with(&prefix);
         let body = database.strip_prefix(&prefix).unwrap_or(database);
-        // A name that servers refuse is no proposal.
+        // A name that servers refuse is not proposed.
         let proposal = Some(names::prefixed(database, &prefix)).filter(|p| p.len() <= LONGEST);
-        // Letters without a Latin spelling stay in the words: only people can name it then.
+        // Letters without a Latin spelling stay in the words: then only people can choose a name.
         let spelled =
             |p: &str| p != database && p.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
         let untold = proposal.as_deref().is_some_and(|p| !spelled(p));

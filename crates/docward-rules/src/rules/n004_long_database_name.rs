@@ -49,7 +49,7 @@ threshold!(
     "maximum length of a database name in bytes"
 );
 
-/// Bytes of the longest database name servers take: no rule may propose a longer one.
+/// Maximum length of database names in bytes: no rule may propose a longer one.
 pub(super) const LONGEST: usize = 63;
 
 fn check(evidence: &Evidence, cx: &mut Cx<'_>) {

@@ -53,7 +53,7 @@ declare_rule! {
 }
 
 fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
-    // Spelling to (documents there, seen in the catalogue, seen in connection strings).
+    // Groups by spelling: whether it is in the catalogue, and the number of its connection strings.
     let mut groups: BTreeMap<String, BTreeMap<&str, (bool, u64)>> = BTreeMap::new();
     for database in &evidence.databases {
         groups.entry(database.to_lowercase()).or_default().entry(database).or_default().0 = true;
@@ -71,7 +71,7 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
                 .map(|p| p.total.max(p.documents))
                 .sum()
         };
-        // The data is where most documents are; among equals, where the catalogue has it.
+        // The data is in the spelling with most documents; among equals, in that of the catalogue.
         let Some(home) = spellings
             .iter()
             .max_by_key(|(name, (stored, _))| (*stored, documents(name), std::cmp::Reverse(**name)))

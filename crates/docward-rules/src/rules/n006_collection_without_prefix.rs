@@ -1,4 +1,4 @@
-//! DM-03.1: collections carry the house prefix.
+//! DM-03.1: collections have the house prefix.
 
 use docward_model::{Collection, CollectionKind, Draft, Safety, Seen, Step, Subject, Unit};
 

@@ -1,4 +1,4 @@
-//! DM-03.3: a collection name is module and entity (GC-23).
+//! DM-03.3: a collection name consists of module and entity (GC-23).
 
 use docward_model::{Collection, Draft, NameFamily, Seen, Severity, Subject, TailForm, Unit};
 
@@ -89,7 +89,7 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
     if entity.split(['_', '.', '-']).filter(|s| !s.is_empty()).count() != 1 {
         return;
     }
-    // `t_device_1` to `t_device_5000` are one name, and R012 has more to say about them.
+    // `t_device_1` to `t_device_5000` are one name, and R012 reports more about them.
     let stem = ns.collection.trim_end_matches(|c: char| c.is_ascii_digit());
     let in_family =
         |f: &NameFamily| f.form == TailForm::Number && f.database == ns.database && f.stem == stem;
@@ -97,7 +97,7 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
         return;
     }
     let module = ns.database.strip_prefix("db_").unwrap_or(&ns.database);
-    // `t_order_orders` would say it twice.
+    // `t_order_orders` would repeat the word.
     let says_it = meaning::singular(module) == meaning::singular(entity)
         || entity.starts_with(module)
         || server::is_system_database(module)
@@ -124,7 +124,7 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
     );
 }
 
-/// A word as N007 accepts it in a name; `None` when its letters are none of those.
+/// A word in the characters that N007 accepts; `None` if it has others.
 fn in_house_letters(word: &str) -> Option<String> {
     let word = names::to_snake(word);
     let fits = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';

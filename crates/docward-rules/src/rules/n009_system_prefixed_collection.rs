@@ -52,7 +52,7 @@ declare_rule! {
 fn check(collection: &Collection, cx: &mut Cx<'_>) {
     let ns = &collection.namespace;
     let Some(rest) = renames::without_system(&ns.collection) else { return };
-    // In the server's databases N001 says what is not the server's own.
+    // In the server's databases, N001 reports collections that are not the server's own.
     if server::is_system_database(&ns.database) {
         return;
     }

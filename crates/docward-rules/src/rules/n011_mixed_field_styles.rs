@@ -1,4 +1,4 @@
-//! DM-04.1: one way of writing field names per collection.
+//! DM-04.1: one style of field names per collection.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -116,7 +116,7 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
     }
     let kept = unique(all.iter().filter(|n| n.style == target));
     let neutral = unique(all.iter().filter(|n| n.style == Style::Neutral));
-    // `First Name`, `URL`: once something is renamed, acronyms in capitals go along.
+    // `First Name`, `URL`: if other names are renamed, acronyms in capitals are also renamed.
     if offenders.iter().any(|n| matches!(n.style, Style::Pascal | Style::Screaming)) {
         offenders.extend(all.iter().copied().filter(|n| is_acronym(n)));
         offenders.sort_by_key(|n| n.at);
@@ -227,7 +227,7 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
             renames.iter().map(|(a, b)| (a.clone(), DataValue::from(b.as_str()))).collect(),
         ),
     );
-    // One document shows how it was written, not how the collection is.
+    // One document shows its own style, not that of the collection.
     let is_one = profile.total.max(profile.documents) == 1;
     if one_style || foreign.is_some() || is_foreign || is_one {
         draft = draft.severity(Severity::Info);
@@ -262,7 +262,7 @@ fn is_tie(names: &[Named<'_>]) -> bool {
     dominant_style(names, Style::Camel) != dominant_style(names, Style::Snake)
 }
 
-/// The style that prevails in the collections of the project, one vote each.
+/// The most frequent style in the collections of the project, one vote each.
 fn project_style(evidence: &Evidence) -> Option<Style> {
     let mut votes: BTreeMap<Style, u32> = BTreeMap::new();
     for profile in evidence.collections.iter().filter_map(|c| c.profile.as_ref()) {
@@ -281,8 +281,8 @@ fn project_style(evidence: &Evidence) -> Option<Style> {
     }
 }
 
-/// The top-level field that holds every offender, when nothing inside it is in the other style and
-/// there are at least two: a message of another system kept as it came.
+/// The top-level field that contains every offender, if there are at least two and nothing inside it is in the other
+/// style: an unchanged message of another system.
 fn foreign_part(profile: &Profile, all: &[Named<'_>], offenders: &[Named<'_>]) -> Option<String> {
     let top = |at: usize| {
         let mut at = at;

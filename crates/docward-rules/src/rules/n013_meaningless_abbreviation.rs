@@ -1,4 +1,4 @@
-//! DM-04.3: names explain themselves (GC-24).
+//! DM-04.3: names are self-explanatory (GC-24).
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -104,7 +104,7 @@ pub(super) fn long_form(name: &str) -> Option<&'static str> {
     GLOSSARY.iter().find(|(known, _)| *known == letters).map(|(_, long)| *long)
 }
 
-/// A name that says nothing.
+/// A name without a clear meaning.
 #[derive(Clone, Debug)]
 pub(super) struct Abbreviation {
     /// Its index in the profile's fields.
@@ -120,8 +120,8 @@ pub(super) fn allowed(more: &[String]) -> BTreeSet<String> {
         .collect()
 }
 
-/// Returns the names in `all` without a clear meaning. Requires strong evidence, because many fields of work have short
-/// words. `allow` takes long to build, and most collections have no short names.
+/// Returns the names in `all` without a clear meaning. Requires strong evidence, because many trades use short words.
+/// `allow` takes long to build, and most collections have no short names.
 pub(super) fn abbreviations(
     profile: &Profile,
     all: &[Named<'_>],
@@ -136,7 +136,7 @@ pub(super) fn abbreviations(
     for name in all {
         siblings.entry(name.field.parent).or_default().push(name);
     }
-    // Where capitals are the rule, an upper-case name is style and not an abbreviation.
+    // If most names are in capitals, an upper-case name is style and not an abbreviation.
     let capitals = all.iter().filter(|n| n.style == Style::Screaming).count();
     let shouting = capitals * 2 > all.len()
         && all.iter().any(|n| n.name().len() > 4 && n.style == Style::Screaming);
@@ -241,7 +241,7 @@ fn are_placeholders(names: &[&Named<'_>]) -> bool {
         && letters.iter().eq(&alphabet[..letters.len()])
 }
 
-/// `o`, `h`, `l`, `c` and their company: prices of a period.
+/// `o`, `h`, `l`, `c` together: prices of a period.
 fn are_candles(names: &[&str]) -> bool {
     ["o", "h", "l", "c"].iter().all(|c| names.iter().any(|n| n.eq_ignore_ascii_case(c)))
 }
@@ -275,7 +275,7 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
         }
     }
     let names: Vec<_> = proposals.iter().map(|(name, _)| name.as_str()).collect();
-    // A single short name that nothing explains is as often a term of the trade.
+    // A single short name without context is often a technical term.
     let is_term =
         names.len() == 1 && names[0].len() > 1 && proposals.iter().all(|(_, long)| long.is_none());
     let is_foreign = origin::are_foreign(profile, found.iter().map(|a| &profile.fields[a.at]));
@@ -321,7 +321,7 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
                     .collect(),
             ),
         )
-        // GC-24: no measure in the rule book, so never louder than a warning.
+        // GC-24: the rule book has no measure, so the severity is at most a warning.
         .severity(if placeholders || is_foreign || is_term { Severity::Info } else { Severity::Warn }),
     );
 }
@@ -342,8 +342,8 @@ fn by_initials(evidence: &Evidence) -> ByInitials {
     all
 }
 
-/// A name with these initials and the same type in the same collection, else from the glossary, else
-/// in another collection. Two candidates are no answer.
+/// A name with these initials and the same type in the same collection, else from the glossary, else in another
+/// collection. If there are two candidates, none is proposed.
 fn proposal(
     short: &Field,
     profile: &Profile,

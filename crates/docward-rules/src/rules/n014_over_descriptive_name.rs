@@ -1,4 +1,4 @@
-//! DM-04.4: names without piled-up description (GC-24).
+//! DM-04.4: names without redundant description (GC-24).
 
 use std::collections::BTreeSet;
 
@@ -86,7 +86,7 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
     names.sort_by_key(|n| std::cmp::Reverse(length(n)));
     let longest = names.first().map_or(0, |n| length(n));
     let bytes: u64 = long.iter().map(|n| n.field.count * n.name().len() as u64).sum();
-    // Sorted by length: those past the limit come first.
+    // Sorted by length: those above the limit come first.
     let too_long = names.iter().filter(|n| length(n) > max_length).count();
     let listed = |names: &[&str]| {
         let short: Vec<_> = names.iter().map(|n| clip(n)).collect();
@@ -133,7 +133,7 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
     );
 }
 
-/// A name too long for a line is cut in the sentence; the data has it whole.
+/// Shortens a name that is too long for a line. The data of the finding contains the complete name.
 fn clip(name: &str) -> String {
     const SHOWN: usize = 60;
     if name.chars().count() <= SHOWN {

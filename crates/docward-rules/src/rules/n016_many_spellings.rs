@@ -87,7 +87,7 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
         return;
     }
     for filter in found.queries.filters.iter().filter(|filter| filter.collection == *name) {
-        // Scripts look for old spellings to rename them.
+        // Scripts filter by old spellings to rename them.
         if found.scripts.contains(&filter.place.location.file) {
             continue;
         }
@@ -97,8 +97,8 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
     }
 }
 
-/// Whether two fields stand beside each other wherever the rarer one stands, and their values differ in
-/// kind: `commit` with a hash and `Commit` with the name of its author.
+/// Whether two fields are in the same objects wherever the rarer one occurs, and their values differ in kind: `commit`
+/// with a hash and `Commit` with the name of its author.
 fn are_two_concepts(profile: &Profile, group: &Spellings) -> bool {
     let [often, rare] = group.members[..] else { return false };
     let (often, rare) = (&profile.fields[often], &profile.fields[rare]);
@@ -114,7 +114,7 @@ fn are_two_concepts(profile: &Profile, group: &Spellings) -> bool {
     both >= 3 && both * 10 >= often.count.min(rare.count) * 9 && differ
 }
 
-/// Fewer documents say little about what fields there are.
+/// Fewer documents do not show which fields exist.
 const MIN_DOCUMENTS: u64 = 20;
 
 /// The field that a filter means, if no document has the one that it names.
@@ -173,7 +173,7 @@ fn report(
     cx: &mut Cx<'_>,
 ) {
     let fields: Vec<_> = group.members.iter().map(|&at| &profile.fields[at]).collect();
-    // The most frequent spelling in a style people write in; a frequent `CT` is no name to keep.
+    // The most frequent spelling in a style that people use; a frequent `CT` is not kept.
     let rank = |name: &str| match style_of(name) {
         s if s == style => 0,
         Style::Camel | Style::Snake | Style::Neutral => 1,
@@ -186,13 +186,13 @@ fn report(
     }) else {
         return;
     };
-    // All spellings are odd (`Create_Time` and `CT`): none should be kept.
+    // All spellings are unusual (`Create_Time` and `CT`): none should be kept.
     let poor = rank(&keep.name) >= 2 || keep.name.starts_with('_');
     let target = if poor { in_style(&keep.name, style) } else { keep.name.clone() };
     let counts: Vec<_> =
         fields.iter().map(|f| format!("`{}` {}", f.name, text::count(f.count))).collect();
     let all: u64 = fields.iter().filter(|f| f.name != target).map(|f| f.count).sum();
-    // A value moves only to where none is yet. With two spellings that is known exactly.
+    // A value moves only if the target has none yet. With two spellings, that is known exactly.
     let (rename, up_to) = match group.overlap {
         Overlap::Exactly(0) => (all, false),
         Overlap::Exactly(n) => (all.saturating_sub(n), fields.len() > 2),
@@ -285,7 +285,7 @@ fn report(
         above = profile.parent(holder);
     }
     if plain {
-        // One after the other: a value that was moved keeps the next spelling from replacing it.
+        // The renames run one after the other: a moved value prevents the next spelling from replacing it.
         let namespace = || collection.namespace.clone();
         let whole = |name: &str| FieldPath::new(format!("{stem}{name}"));
         let steps: Vec<Step> = others

@@ -159,7 +159,7 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
 /// Collections by the words of their names.
 type Groups<'e> = BTreeMap<String, Vec<&'e Collection>>;
 
-/// Names in code that are another spelling of one collection.
+/// Reports names in code that are another spelling of a collection.
 fn report_code(
     evidence: &Evidence,
     groups: &Groups<'_>,
@@ -207,9 +207,9 @@ fn report_code(
     }
 }
 
-/// Fewer fields are shared by chance.
+/// Fewer common fields may be a coincidence.
 const MIN_FIELDS: usize = 3;
-/// Shorter words differ by one letter by chance.
+/// Shorter words may differ by one letter by chance.
 const MIN_WORD: usize = 5;
 
 /// Collections with nearly the same fields whose names differ by a letter or a plural.
@@ -259,7 +259,7 @@ fn report_twins(
     }
 }
 
-/// Whether one word of two names differs by one letter, two that changed places, or a plural.
+/// Whether one word of two names differs by one letter, two swapped letters, or a plural.
 fn differ_by_a_slip(a: &str, b: &str) -> bool {
     let (a, b) = (names::words(a), names::words(b));
     let mut different = a.iter().zip(&b).filter(|(a, b)| a != b);
@@ -271,7 +271,7 @@ fn differ_by_a_slip(a: &str, b: &str) -> bool {
             || is_word(one) && is_word(other) && strsim::damerau_levenshtein(one, other) == 1)
 }
 
-/// How many fields two collections have in common, if that is four of five.
+/// The number of fields that two collections have in common, if it is at least four of five.
 fn shared_fields(one: &Collection, other: &Collection) -> Option<usize> {
     let fields = |c: &Collection| -> Option<BTreeSet<String>> {
         let named = c.profile.as_ref()?.top_level();

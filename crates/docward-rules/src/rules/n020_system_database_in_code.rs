@@ -1,4 +1,4 @@
-//! DM-01.1: business data in system databases, by code.
+//! DM-01.1: business data in system databases, in code.
 
 use std::collections::BTreeSet;
 

@@ -1,4 +1,4 @@
-//! DM-02 and DM-03: names of databases and collections, by code.
+//! DM-02 and DM-03: names of databases and collections in code.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -171,7 +171,7 @@ pub(super) fn spoken(name: &str, finding: &Finding) -> (String, String) {
     (what, format!("{todo} ({})", finding.rule))
 }
 
-/// The prefix that the house has for names of a kind: what is proposed for a name without one.
+/// The house prefix for names of a kind, from the proposal for a name without one.
 fn prefix(kind: NameKind, settings: &Settings) -> Option<String> {
     const BARE: &str = "x";
     let found = judged(std::iter::once((kind, BARE)), &PREFIX_JUDGES, settings);
@@ -281,7 +281,7 @@ mod tests {
 
     fn names(file: &str, text: &str) -> Vec<String> {
         let found = check("N021", &format!("source {file}\n{text}"));
-        // Names one by one, or those of the one finding for the project.
+        // The single names, or the names in the one finding for the project.
         let mut names: Vec<String> = found
             .iter()
             .flat_map(|finding| match finding.data.get("name").or(finding.data.get("names")) {

@@ -99,13 +99,13 @@ threshold!(
 const WHY: &str =
     "MongoDB does not check field names: a misspelled one matches no documents and raises no error";
 
-/// Names of one style that make it the style of a document.
+/// The minimum number of names of one style that make it the style of a document.
 const PREVAILING: usize = 3;
 
 /// Fields with their names, by the object that they belong to.
 type Objects<'e> = BTreeMap<&'e str, Vec<(&'e DeclaredField, &'e str)>>;
 
-/// A name that may be left alone.
+/// A name that an exception may cover.
 struct Name<'e> {
     code: &'e Code,
     field: &'e DeclaredField,
@@ -123,7 +123,7 @@ impl Name<'_> {
     }
 }
 
-/// Why a name is not reported although its style is another one.
+/// The reason why a name in another style is not reported.
 struct Exception {
     /// The bullet on the page.
     #[cfg_attr(not(test), expect(dead_code, reason = "a test compares it with the page"))]
@@ -166,7 +166,7 @@ struct Fault<'e> {
     name: &'e str,
     /// The fault, as text after the name.
     what: String,
-    /// Whether the document proves it: its other names have a style, or no name may be written so.
+    /// Whether the document proves it: its other names have a style, or no name may have this form.
     is_proven: bool,
 }
 
@@ -188,7 +188,7 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
     }
 }
 
-/// The names at fault of a model, each once.
+/// The faulty names of a model, each once.
 fn faults<'e>(code: &'e Code, objects: &Objects<'e>, longest: u64) -> Vec<Fault<'e>> {
     let mut found: Vec<Fault<'e>> = Vec::new();
     let mut known = BTreeSet::new();
@@ -209,7 +209,7 @@ fn faults<'e>(code: &'e Code, objects: &Objects<'e>, longest: u64) -> Vec<Fault<
     found
 }
 
-/// The style that at least three names and three of four of those with a style have.
+/// The style of at least three names and of three quarters of those with a style.
 fn prevailing(names: &BTreeSet<&str>) -> Option<Style> {
     let of = |style: Style| names.iter().filter(|name| style_of(name) == style).count();
     let all = of(Style::Camel) + of(Style::Snake) + of(Style::Pascal);

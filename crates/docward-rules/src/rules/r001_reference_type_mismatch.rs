@@ -126,7 +126,7 @@ mod tests {
         let found = check("R001", &body);
         assert_eq!(found.len(), 1);
         assert!(found[0].todo.contains("objectId"), "{}", found[0].todo);
-        // The id is text of digits and letters, and the type is this rule's matter alone.
+        // The id is text of digits and letters, so only this rule reports the type.
         assert!(check("T003", &body).is_empty());
     }
 

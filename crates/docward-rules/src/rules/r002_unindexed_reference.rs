@@ -98,7 +98,7 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
     let ns = &collection.namespace;
     for reference in evidence.references.iter().filter(|r| r.from == *ns) {
         let path = reference.path.dotted();
-        // Folded keys have no path an index could name.
+        // Folded keys have no path that an index could use.
         if path == "_id"
             || path.contains('*')
             || serves(indexes, &path)
@@ -162,7 +162,7 @@ fn draft(
             ns.collection,
             to.collection,
             text::count(documents),
-            // A sample shows fewer of each than there are.
+            // A sample shows fewer of each than exist.
             if is_sample { "only its own".to_owned() } else { format!("about {}", text::count(per_parent)) }
         ),
         seen,

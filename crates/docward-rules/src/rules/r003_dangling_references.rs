@@ -78,7 +78,7 @@ threshold!(
     "the same for numbers and text, which are more likely to match by chance"
 );
 
-/// Above this share nothing is missing but by the error of the sketch.
+/// Above this share, only the error of the sketch suggests missing targets.
 const COMPLETE: f64 = 0.999;
 
 fn check(collection: &Collection, cx: &mut Cx<'_>) {
@@ -109,7 +109,7 @@ fn draft(
     let (path, to) = (&reference.path, &reference.to);
     let checked = reference.checked_values;
     let missing = ((1.0 - reference.contained) * checked as f64).round().max(1.0) as u64;
-    // A sample of the different values was looked up. If each document has its own value, this is a random sample of
+    // A sample of the distinct values was looked up. If each document has a distinct value, this is a random sample of
     // documents.
     let seen = if reference.looked_up && !path.in_array() {
         Seen::some(checked, profile.total.max(checked), Unit::Documents, true).showing(missing)
@@ -156,7 +156,7 @@ fn draft(
     draft.plan(None, Safety::Safe, [Step::Inspect { namespace: ns.clone(), look }])
 }
 
-/// How many references that are, where many have the same value: else the values say it.
+/// The share of references that dangle, if it differs from the share of values.
 fn of_references(reference: &Reference) -> String {
     if reference.references_contained - reference.contained < OTHERWISE {
         return String::new();
@@ -199,7 +199,7 @@ mod tests {
         assert!(check("R003", &body(100)).is_empty());
     }
 
-    /// Forty customers have ten bills each, and forty more bills are each of another one who is gone.
+    /// Forty customers have ten bills each, and forty more bills refer to deleted customers.
     #[test]
     fn pt_ref_1_texts_are_judged_by_the_references_that_hold() {
         let id = |n: u32| format!("65a{n:021x}");

@@ -114,7 +114,7 @@ pub(super) struct Limits {
 }
 
 impl Limits {
-    /// As configured for the collection of the details.
+    /// Returns the limits as configured for the collection of the details.
     pub(super) fn of(settings: &Settings, namespace: &Namespace) -> Self {
         let read = |threshold: &Threshold| settings.limit("R004", threshold, namespace);
         Self {
@@ -125,7 +125,7 @@ impl Limits {
     }
 }
 
-/// The pair, and whether its names say master and detail; `None` when they are no such pair.
+/// The pair, and whether its names show master and detail; `None` if the collections are not such a pair.
 pub(super) fn judge<'a>(
     evidence: &'a Evidence,
     reference: &'a Reference,
@@ -155,7 +155,7 @@ pub(super) fn judge<'a>(
     fits.then_some((relation, strong))
 }
 
-/// Whether the names say master and detail (`Some(true)`), begin alike (`Some(false)`) or neither.
+/// Whether the names show master and detail (`Some(true)`), begin alike (`Some(false)`) or neither.
 fn is_pair(master: &str, detail: &str) -> Option<bool> {
     let bare = |name: &str| -> Vec<String> {
         let mut all: Vec<String> = words(name).iter().map(|w| meaning::singular(w)).collect();

@@ -1,4 +1,4 @@
-//! DM-07.7: copied names and prices keep the id they were copied from.
+//! DM-07.7: copied names and prices keep the id of their source.
 
 use docward_model::{
     BsonType, Collection, Draft, Field, FieldPath, FieldShape, Look, Profile, Safety, Step, Subject,
@@ -59,7 +59,7 @@ threshold!(
     "minimum share of elements with a name and a price"
 );
 
-/// Arrays of things that were bought.
+/// Arrays of purchased items.
 const ITEMS: &[&str] =
     &["item", "line", "product", "good", "detail", "purchase", "article", "position"];
 /// Words for business transactions, whose lines are copies. The menu of a restaurant and the options of a product are
@@ -79,7 +79,7 @@ const TRANSACTIONS: &[&str] = &[
     "bill",
     "transaction",
 ];
-/// Last words of a field that identifies something.
+/// Last words of a field that is an identifier.
 const IDENTIFIERS: &[&str] = &[
     "id", "ids", "uid", "uuid", "guid", "oid", "ref", "no", "number", "sku", "code", "isbn", "ean",
     "upc", "gtin", "asin", "slug", "url", "link", "key", "barcode", "product", "item", "plu",

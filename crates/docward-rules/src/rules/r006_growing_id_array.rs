@@ -1,5 +1,5 @@
-//! ER-T.5, PT-junction.1, DM-07.5: ids of ever more documents belong in those documents, or in a
-//! collection of pairs; with the exact arithmetic of ALG-2 (LM-6).
+//! ER-T.5, PT-junction.1, DM-07.5: ids of a growing number of documents belong in those documents, or in a collection
+//! of pairs; with the exact arithmetic of ALG-2 (LM-6).
 
 use docward_model::{
     Collection, Draft, Field, Level, Namespace, NewIndex, Profile, Reference, Safety, Severity,
@@ -155,7 +155,7 @@ fn report(
     } else {
         &["ER-T.5", "PT-junction.1", "DM-07.5", "DM-08.1", "LM-6"]
     })
-    // Long without growth is against the recommendation, not against the prohibition.
+    // A long array without growth violates the recommendation, not the prohibition.
     .level(if grows { Level::Mandatory } else { Level::Recommended })
     .severity(if grows { Severity::Error } else { Severity::Warn });
     if let Some(when) = full {
@@ -171,19 +171,19 @@ fn report(
     cx.report(draft);
 }
 
-/// Where the relation should be kept.
+/// The names of a relation that is stored outside the array.
 struct Relation {
     /// The id of this collection's documents, on the other side.
     here: String,
     /// The id of the elements, in a pair.
     there: String,
-    /// The collection the ids belong to, when known, else what it would be called.
+    /// The collection of the ids if known, otherwise the name that it would have.
     target: String,
     /// The collection of pairs.
     pairs: String,
-    /// Whether each element is known to have one parent; `None` when the target was not seen.
+    /// Whether each element is known to have one parent; `None` if the target was not read.
     one_parent: Option<bool>,
-    /// The array of the target that holds the same relation.
+    /// The array of the target that contains the same relation.
     opposite: Option<String>,
 }
 

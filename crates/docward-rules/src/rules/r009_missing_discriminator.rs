@@ -1,4 +1,4 @@
-//! PT-poly.1: several kinds of documents in one collection need a field that says which is which.
+//! PT-poly.1: a collection with several kinds of documents needs a field for the kind.
 
 use docward_model::{Collection, DataValue, Draft, FieldPath, Profile, Safety, Step, Subject};
 
@@ -86,7 +86,7 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
     let documents = profile.documents;
     if documents < cx.count(&MIN_DOCUMENTS)
         || profile.discriminator.is_some()
-        // With many rare shapes the families are not known well enough.
+        // With many rare shapes, the families are not known well enough.
         || profile.other_shapes * 5 > documents
     {
         return;
@@ -96,7 +96,7 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
         .into_iter()
         .filter(|f| f.documents >= least)
         .collect();
-    // Families without common fields are unrelated. A discriminator would help there as well.
+    // Families without common fields are unrelated. They would also benefit from a discriminator.
     if (families.len() as u64) < cx.count(&FAMILIES) {
         return;
     }
@@ -105,12 +105,12 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
 
 struct Family {
     documents: u64,
-    /// The shapes in it.
+    /// The shapes in the family.
     shapes: Vec<usize>,
 }
 
-/// Shapes joined as long as any two have enough fields in common: optional fields make long chains,
-/// and those are one family.
+/// Joins shapes as long as any two have enough common fields: optional fields form long chains, and those are one
+/// family.
 fn families(profile: &Profile, overlap: f64) -> Vec<Family> {
     let id = profile.fields.iter().position(|f| f.path.as_str() == "_id");
     let sets: Vec<Vec<usize>> = profile
@@ -136,8 +136,8 @@ fn families(profile: &Profile, overlap: f64) -> Vec<Family> {
         .collect()
 }
 
-/// Jaccard's index of two ascending lists, and whether one contains the other: a document that only
-/// leaves fields out is of the same kind.
+/// Compares two ascending lists by Jaccard's index, or whether one contains the other: a document that only lacks
+/// fields is of the same kind.
 fn alike(a: &[usize], b: &[usize], overlap: f64) -> bool {
     let common = a.iter().filter(|f| b.binary_search(f).is_ok()).count();
     let all = a.len() + b.len() - common;
@@ -146,7 +146,7 @@ fn alike(a: &[usize], b: &[usize], overlap: f64) -> bool {
 
 fn draft(collection: &Collection, profile: &Profile, families: &[Family]) -> Draft {
     let ns = &collection.namespace;
-    // A field of every family that no other has, to fill the new field from.
+    // A field of every family that no other family has, from which to fill the new field.
     let own: Vec<Option<&str>> = families
         .iter()
         .map(|family| {

@@ -1,4 +1,4 @@
-//! ER-T.6: in a many-to-many relation the side that can pass 1000 ids must not hold them.
+//! ER-T.6: in a many-to-many relation, the side that can exceed 1000 ids must not store them.
 
 use docward_model::{
     Collection, Draft, Evidence, Field, NewIndex, Profile, Reference, Safety, Step, Subject,
@@ -83,7 +83,7 @@ fn length(array: &Field) -> u64 {
     array.array.as_ref().map_or(0, |a| a.lengths.max)
 }
 
-/// The greatest length of the array that holds a reference.
+/// The maximum length of the array that contains a reference.
 fn length_there(evidence: &Evidence, reference: &Reference) -> u64 {
     let profile = evidence.collection(&reference.from).and_then(|c| c.profile.as_ref());
     profile

@@ -140,7 +140,7 @@ fn documents(members: &[&Collection]) -> u64 {
     members.iter().filter_map(|c| c.profile.as_ref()).map(|p| p.total.max(p.documents)).sum()
 }
 
-/// A date every document of the members has: the time of a series.
+/// A date that every document of the members has: the time of a series.
 fn time_field(members: &[&Collection]) -> Option<String> {
     let profiles: Vec<&Profile> = members.iter().filter_map(|c| c.profile.as_ref()).collect();
     let first = profiles.first()?;

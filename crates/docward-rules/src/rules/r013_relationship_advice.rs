@@ -1,4 +1,4 @@
-//! ER-*, DM-07.*, LM-7: what data and workload say about each relation, row by row, and what they cannot.
+//! ER-*, DM-07.*, LM-7: the results of data and workload for each relation, row by row, and the open rows.
 
 use docward_design::{Bounds, Choice, Ruling, Vote};
 use docward_model::{Collection, CollectionKind, DataValue, Draft, Reference, Subject};
@@ -141,20 +141,20 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
         many: cx.count(&MANY),
         small_bytes: cx.count(&SMALL_BYTES),
         safe_bytes: cx.count(&SAFE_BYTES),
-        // Data alone does not ask for them.
+        // Data alone does not request them.
         overflow_pages: false,
         ..Bounds::default()
     };
     let evidence = cx.evidence();
     let ns = &collection.namespace;
     let mut drafts = Vec::new();
-    // A collection that refers to itself is a tree; there is nothing to embed it in.
+    // A collection that refers to itself is a tree; it cannot be embedded.
     let sure = |r: &&Reference| r.from == *ns && r.to != *ns && r.agreement() >= relations::SURE;
     for reference in evidence.references.iter().filter(sure) {
         if relations::is_copy_in_id(collection, reference) {
             continue;
         }
-        // `R004` says more about masters and their details.
+        // `R004` reports masters and their details in more detail.
         if r004::judge(evidence, reference, &r004::Limits::of(cx.settings(), ns)).is_some() {
             continue;
         }
@@ -165,7 +165,7 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
             && !has_preview(&relation)
         {
             let ruling = relations::ruling(&relation, &bounds);
-            // A sample of the children shows fewer of each parent than there are: too few to advise embedding.
+            // A sample of the children shows fewer of each parent than exist: too few to advise embedding.
             let is_counted = relation.complete || relation.tie == Tie::ParentHoldsChildren;
             if is_counted || ruling.choice == Choice::Reference {
                 drafts.push(draft(collection, &relation, &ruling));
@@ -175,8 +175,8 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
     grouping::report(cx, ns, drafts, "refer to other collections");
 }
 
-/// Whether the parent shows the newest few of the children already: the decision has been made, and
-/// `R020` names the pattern.
+/// Whether the parent already contains the newest few of the children: the decision was made, and `R020` names the
+/// pattern.
 fn has_preview(relation: &Relation<'_>) -> bool {
     let noun = |name: &str| names::words(name).last().map(|w| meaning::singular(w));
     let child = noun(&relation.child.namespace.collection);
@@ -189,11 +189,12 @@ fn has_preview(relation: &Relation<'_>) -> bool {
 }
 
 /// Questions that data cannot answer: whether both are read together or written together, whether the child is read
-/// alone, and whether both change in one step.
+/// alone, and whether both change atomically.
 const QUESTIONS: &[&str] = &["ER-M.1", "ER-M.2", "ER-M.7", "ER-T.4"];
 
 fn draft(collection: &Collection, relation: &Relation<'_>, ruling: &Ruling) -> Draft {
-    // Rows that only a workload can answer are listed separately. The branches of the tree say what it would decide.
+    // Rows that only a workload can answer are listed separately. The branches of the tree state the result of each
+    // answer.
     let rows: Vec<_> = ruling
         .rows
         .iter()
@@ -324,7 +325,7 @@ fn draft(collection: &Collection, relation: &Relation<'_>, ruling: &Ruling) -> D
     draft.data("answered", answered).data("measured", figures(&relation.access))
 }
 
-/// Describes what the workload answered.
+/// Describes the results of the workload.
 fn measured(relation: &Relation<'_>) -> String {
     let Access { reads, updates, writes, .. } = relation.access;
     let access = &relation.access;
@@ -353,7 +354,7 @@ fn measured(relation: &Relation<'_>) -> String {
     [alone, both, changed, at_once].into_iter().flatten().collect::<Vec<_>>().join(", ")
 }
 
-/// The same for programs.
+/// Returns the results as data.
 fn figures(access: &Access) -> DataValue {
     let mut figures: Vec<(String, DataValue)> = Vec::new();
     let mut add = |name: &str, value: DataValue| figures.push((name.to_owned(), value));
@@ -408,7 +409,7 @@ mod tests {
         assert!(todo(1000).contains("veto"), "{}", todo(1000));
     }
 
-    /// Two parents that each look as if they could hold the child, which only one can.
+    /// Two parents that could each contain the child, but only one of them can.
     #[test]
     fn dm_07_6_a_child_is_embedded_in_one_parent() {
         let reviews = |fields: &str| {
@@ -432,13 +433,13 @@ mod tests {
             assert!(advice.contains(" or in `t_"), "{advice}");
             assert!(advice.contains("only one can contain it"), "{advice}");
         }
-        // DM-07.5: a document with two references and little else is a many-to-many link.
+        // DM-07.5: a document with two references and few other fields is a many-to-many link.
         for advice in reviews(", \"weight\": 3") {
             assert!(advice.contains("the reference"), "{advice}");
         }
     }
 
-    /// Every database has a 1, a 2 and a 3: only ids that are nowhere twice lead from one to another.
+    /// Every database has a 1, a 2 and a 3: only ids that occur nowhere else lead from one to another.
     #[test]
     fn dm_07_2_small_numbers_link_no_databases() {
         assert_eq!(check("R013", &body(4).replace("db_blog.t_post", "db_shop.t_post")), []);

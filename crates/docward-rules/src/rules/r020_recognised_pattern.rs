@@ -1,5 +1,5 @@
-//! PT-bucket.3, PT-subset.1, PT-outlier.1, PT-slice.1, PT-hybrid.1, PT-computed.1, PT-extref.1,
-//! PT-poly.1, PT-ts.1: patterns a collection already follows.
+//! PT-bucket.3, PT-subset.1, PT-outlier.1, PT-slice.1, PT-hybrid.1, PT-computed.1, PT-extref.1, PT-poly.1, PT-ts.1:
+//! patterns that a collection already follows.
 
 use docward_model::{Collection, Draft, FieldShape, Profile, Seen, Subject, Unit};
 
@@ -58,9 +58,9 @@ declare_rule! {
 struct Pattern {
     clause: &'static [&'static str],
     name: &'static str,
-    /// What was recognised.
+    /// A description of the pattern.
     seen: String,
-    /// How to keep the pattern intact.
+    /// The advice that keeps the pattern intact.
     keep: String,
 }
 
@@ -125,7 +125,7 @@ fn time_series(collection: &Collection) -> Option<Pattern> {
 }
 
 fn bucket(profile: &Profile) -> Option<Pattern> {
-    // Buckets that nothing closes are reported by the rules on arrays.
+    // The rules on arrays report buckets that never close.
     let bucket = patterns::bucket(profile).filter(|b| b.closed)?;
     let array = &profile.fields[bucket.array];
     let lengths = &array.array.as_ref()?.lengths;
@@ -163,7 +163,7 @@ fn outlier(collection: &Collection, profile: &Profile, cx: &Cx<'_>) -> Option<Pa
     let page = patterns::overflow_page(profile)?;
     let array = profile.top_level().find(|f| f.array.is_some())?;
     let longest = array.array.as_ref()?.lengths.max;
-    // Pages of something else (a book's, a crawler's) continue no other collection's array.
+    // Pages of another kind (a book's, a crawler's) do not continue an array of another collection.
     let continues = cx.evidence().collections.iter().any(|c| {
         c.namespace.database == collection.namespace.database
             && c.namespace != collection.namespace
@@ -287,9 +287,9 @@ const MIN_POLYMORPHIC: u64 = 30;
 fn polymorphic(profile: &Profile) -> Option<Pattern> {
     let found = profile.discriminator.as_ref()?;
     let field = profile.fields.get(found.field)?;
-    // A handful of documents fit any explanation, and a field with many values is no kind.
+    // A few documents prove nothing, and a field with many values is not a kind.
     let kinds = field.distinct.values.round() as u64;
-    // Fields come and go from year to year; that makes no kinds.
+    // Fields change from year to year; the documents are still of one kind.
     let says_when = names::words(field.path.leaf()).last().is_some_and(|word| {
         matches!(word.as_str(), "year" | "month" | "day" | "week" | "date" | "season" | "quarter")
     });
@@ -394,7 +394,7 @@ mod tests {
         let cut = r#"{"$each": [{"ip": "b"}], "$slice": -100}"#;
         assert!(with(cut).contains("capped array"), "{}", with(cut));
 
-        // The same by code.
+        // The same arrays with code.
         use docward_model::code::{Append, AppendKind, Cap, Code, Place};
         let mut example = crate::testing::Example::new("R020", "ns=db_shop.t_user", logins);
         let append = |cap| Append {

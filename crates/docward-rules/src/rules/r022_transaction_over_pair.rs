@@ -1,4 +1,4 @@
-//! CK-10: transactions over parent and child.
+//! CK-10: transactions that write parent and child.
 
 use std::collections::BTreeMap;
 

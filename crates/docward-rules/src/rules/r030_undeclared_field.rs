@@ -75,7 +75,7 @@ threshold!(
      or have null or another type in it, before the rule reports it"
 );
 
-/// Fields that frameworks write by themselves.
+/// Fields that frameworks write automatically.
 const FRAMEWORK: &[&str] = &["__v", "_class", "_t", "schemaVersion", "schema_version"];
 
 fn check(collection: &Collection, cx: &mut Cx<'_>) {
@@ -204,19 +204,19 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
 struct Compared<'p> {
     profile: &'p Profile,
     least: f64,
-    /// Fields of relationships that are not decided.
+    /// Fields of undecided relationships.
     open: &'p [String],
     /// Fields that refer to any key.
     held: &'p [String],
-    /// Fields that some documents have already.
+    /// Fields that some documents already have.
     arrived: &'p [&'p Planned],
     unknown: Vec<(String, f64)>,
     missing: Vec<String>,
-    /// Fields of another type, what was found most and what was declared.
+    /// Fields of another type, with the most frequent type found and the declared one.
     odd: Vec<(String, &'static str, &'static str)>,
-    /// Fields that are null and may not be.
+    /// Fields that are null although the model does not allow it.
     null: Vec<String>,
-    /// Fields with values that are not declared, and the share of these.
+    /// Fields with undeclared values, and the share of these values.
     beside: Vec<(String, f64)>,
 }
 
@@ -301,7 +301,7 @@ impl Compared<'_> {
     }
 
     fn inside(&mut self, field: &Field, planned: &Planned, path: &str) {
-        // Declared without fields, it may hold anything.
+        // A part declared without fields may contain any field.
         if planned.fields.is_empty() {
             return;
         }
@@ -397,7 +397,7 @@ mod tests {
         assert_eq!(declared("nullable: true", &format!("x18 {good}\nx2 {bare}")), 1);
         assert_eq!(declared("required: false", &format!("x18 {good}\nx2 {bare}")), 0);
         assert_eq!(declared("required: false", &format!("x18 {good}\nx2 {null}")), 1);
-        // A few may be on their way.
+        // A few documents may still be in migration.
         assert_eq!(said(&format!("x500 {good}\n{null}\n{bare}")), Vec::<String>::new());
     }
 

@@ -1,4 +1,4 @@
-//! DP-2, DM-07.3: parents have as many children as the model says.
+//! DP-2, DM-07.3: parents have the number of children that the model declares.
 
 use docward_design::{Bounds, Decision, Pattern, decide};
 use docward_model::{Collection, Distribution, Draft, Spread, Subject};
@@ -106,7 +106,7 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
             true if embeds(decision) => " (the data is still embedded)",
             _ => "",
         };
-        // Children that are on their way are counted in both places.
+        // Children in migration are counted in both places.
         let arrived = declared.moving(&decision.relationship);
         let arrived = arrived.and_then(|moved| lengths(collection, cx, &declared, moved));
         let Some(seen) = stored.or(arrived) else { continue };
@@ -123,7 +123,7 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
     }
 }
 
-/// Children of a parent, as this collection shows them; `None` when it does not.
+/// The numbers of children per parent, as this collection shows them; `None` if it does not.
 fn lengths(
     collection: &Collection,
     cx: &Cx<'_>,

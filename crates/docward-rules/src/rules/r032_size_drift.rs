@@ -1,4 +1,4 @@
-//! DP-2, CK-14: documents are as large as the model says.
+//! DP-2, CK-14: documents have the size that the model predicts.
 
 use docward_model::{Collection, Draft, Subject};
 
@@ -68,7 +68,7 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
     let (Some(plan), Some(profile)) = (declared.plan(collection), &collection.profile) else {
         return;
     };
-    // Where a relationship is not decided, the model predicts no size.
+    // If a relationship is undecided, the model predicts no size.
     if !declared.undecided(&plan.entity).is_empty() {
         return;
     }

@@ -1,4 +1,4 @@
-//! DP-1, DP-2: the workload is the one the model was decided on.
+//! DP-1, DP-2: the workload has the rates that the model declares.
 
 use docward_model::{Collection, Draft, Operation, Seen, Subject, Unit, Workload};
 
@@ -106,15 +106,15 @@ fn operations(workload: &Workload, collection: &Collection, writes: bool) -> u64
         .shapes
         .iter()
         .filter(|stats| stats.shape.namespace == collection.namespace)
-        // The rest of an answer is no read of its own.
+        // Fetching the rest of a result is not a separate read.
         .filter(|stats| stats.shape.operation != Operation::GetMore)
         .filter(|stats| is_write(stats.shape.operation) == writes)
         .map(|stats| stats.count)
         .sum()
 }
 
-/// Declared reads or writes a second that reach the collection of an entity. Reads that fetch it along
-/// another one count: with a reference they are reads of their own.
+/// Declared reads or writes per second on the collection of an entity. Reads that fetch it through another entity
+/// count: with a reference, they are separate reads.
 fn rates(declared: &Declared, entity: &str, writes: bool) -> f64 {
     // Embedded children are read and written with their documents.
     let inside: Vec<&str> = declared

@@ -106,7 +106,7 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
         .map(|c| c.namespace.collection.as_str())
         .filter(|name| !known(name))
         .collect();
-    // An open relationship already has an entry in the model.
+    // The model already lists open relationships.
     let is_embedded = |name: &&String| declared.decision(name).is_some_and(|d| d.choice.is_some());
     let refers: Vec<&String> = declared.refers.keys().filter(is_embedded).collect();
     let embeds: Vec<&String> = declared.embeds.keys().collect();
@@ -239,7 +239,7 @@ mod tests {
         );
         let open = model.replace(", growth: bounded", "");
         assert_eq!(said(&open, refers), []);
-        // Without an id of the other it is something else of the same name.
+        // Without an id of the other entity, it is a different collection of the same name.
         assert_eq!(
             said(model, "{\"sku\": \"1\"}"),
             [(Severity::Info, "1 collection in the data but not in the model: `lines`".to_owned())]
@@ -303,7 +303,7 @@ mod tests {
         );
     }
 
-    /// Items are read alone most of the time, so that they have a collection.
+    /// Items are mostly read alone, so they have a collection.
     const APART: &str = "model\nname: shop\nentities:\n  \
          order: {fields: {no: string}, lifecycle: {growth: 1/s, kept: forever}}\n  \
          item: {collection: lines, fields: {sku: string}, lifecycle: {growth: 3/s, kept: forever}}\n\
@@ -343,7 +343,7 @@ mod tests {
                 "`t_order` has 1 field that the model of `order` does not declare: `items[].gift (100 %)`, and has 1 field of another type: `items[].sku (int, declared as string)`"
             ]
         );
-        // On their way: some parents hold theirs, of others they are documents.
+        // In migration: some parents contain their items, those of others are documents.
         let half = format!("x15 {{\"no\": \"A\"}}\n{}", good.replace("x30", "x15"));
         let beside = "@ db_shop.lines\nx45 {\"sku\": \"B\", \"orderId\": ObjectId(\"$oid\")}";
         assert_eq!(

@@ -135,7 +135,7 @@ fn localhost_exception() -> Draft {
     .plan(None, Safety::Manual, [Step::CreateAdministrator])
 }
 
-/// How to switch access control on while applications go on. The shell asks for the password.
+/// The procedure that turns on access control while applications continue to run. The shell asks for the password.
 ///
 /// Members of a set refuse to start without a key file. Members with a key file do not talk to those without one,
 /// unless they are in transition.
@@ -154,8 +154,8 @@ fn way_in(evidence: &Evidence) -> &'static str {
     }
 }
 
-/// Whether the last start in a log was without access control, and no other log has a later start of
-/// the same server with it.
+/// Whether the last start in a log was without access control. A later start with access control in another log of the
+/// same server counts.
 fn is_off(log: &WorkloadSource, logs: &[&WorkloadSource]) -> bool {
     let Some(said) = log.access_control.filter(|said| !said.on) else { return false };
     !logs.iter().any(|other| {

@@ -1,4 +1,4 @@
-//! SE-8, SC-5: accounts of applications that may do more than their work needs.
+//! SE-8, SC-5: application accounts with more rights than their work needs.
 
 use docward_model::{
     Draft, Evidence, GrantedRole, Safety, Seen, Severity, Step, Subject, Unit, User,
@@ -118,7 +118,7 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
         .key(format!("{}.{}", user.database, user.name));
         draft = match works_on {
             Some(_) => {
-                // Only people know what else a role of theirs lets it do.
+                // Only people know the other purposes of a custom role.
                 let safety = if powers.held.is_empty() { Safety::Guarded } else { Safety::Manual };
                 draft.plan(None, safety, fewer_roles(user, &powers))
             }
@@ -235,7 +235,7 @@ mod tests {
 
     #[test]
     fn se_8_roles_that_others_have_too_are_not_changed() {
-        // `app` has its power through `ops`, which is no role of the user's own.
+        // `app` has its power through `ops`, which is not a direct role of the user.
         let server = r#"{"users": [{"user": "order", "roles": [{"db": "admin", "role": "app"}, {"db": "db_log", "role": "read"}]}, {"user": "dba-li", "roles": [{"db": "admin", "role": "app"}]}], "roles": [{"db": "admin", "role": "app", "inheritedRoles": [{"db": "admin", "role": "ops"}, {"db": "db_order", "role": "dbOwner"}, {"db": "db_log", "role": "read"}, {"db": "admin", "role": "root"}]}]}"#;
         let found = check("S004", &format!("server {server}"));
         let about: Vec<_> = found.iter().filter(|f| f.what.contains("`order`")).collect();
@@ -301,7 +301,7 @@ mod tests {
             check("S004", &body).len()
         };
         assert_eq!((auditing(r#""find""#), auditing(r#""grantRole""#)), (0, 1));
-        // Without privileges, Docward uses what is known about writes.
+        // Without privileges, Docward uses the known write permissions.
         let writes = r#"server {"users": [{"user": "order", "roles": [{"db": "db_order", "role": "readWrite"}, {"db": "admin", "role": "own"}]}], "roles": [{"db": "admin", "role": "own", "writes": [{"db": "", "collection": ""}]}]}"#;
         assert_eq!(check("S004", writes)[0].severity, Severity::Error);
     }

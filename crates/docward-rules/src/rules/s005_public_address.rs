@@ -1,4 +1,4 @@
-//! SE-3, SC-1: a server that has a public address of its own.
+//! SE-3, SC-1: a server with a public address.
 
 use docward_model::{Draft, Evidence, Need, Seen, Subject, Unit};
 

@@ -1,4 +1,4 @@
-//! SE-4, SC-1, SC-2: a load balancer that more can reach than its clients.
+//! SE-4, SC-1, SC-2: a load balancer that others than its clients can reach.
 
 use docward_model::{Evidence, Layer, Need, RuleGroup};
 
@@ -70,7 +70,7 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
                 .to_owned(),
             clauses: &["SE-4", "SC-1", "SC-2"],
         },
-        // SC-1 asks for what SE-4 asks of the load balancer, which is named sources and one port.
+        // SC-1 requires the same as SE-4 for the load balancer: named sources and one port.
         further: Advice {
             why: "every other open port can be attacked and is not monitored",
             todo: format!("open only the {listener}"),

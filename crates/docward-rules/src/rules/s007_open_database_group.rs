@@ -110,7 +110,7 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
     health_checks(&declared, network, cx);
 }
 
-/// Groups on one machine add up, so one of them is enough to let the health checks in.
+/// Groups on one machine add up, so one of them is enough to admit the health checks.
 fn health_checks(declared: &[&RuleGroup], network: &Network, cx: &mut Cx<'_>) {
     if declared.is_empty() {
         return;

@@ -1,5 +1,5 @@
-//! SE-6, SC-4: passwords in connection strings that are guessed easily. Neither the password nor its
-//! length is in a finding.
+//! SE-6, SC-4: passwords in connection strings that are easy to guess. A finding contains neither the password nor its
+//! length.
 
 use docward_model::{ClientUri, Draft, Evidence, Need, Password, Seen, Severity, Subject, Unit};
 
@@ -105,7 +105,7 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
                 Some(place) => draft.location(place),
                 None => draft,
             };
-        // Long, and with one kind of character missing: hardly easier to guess.
+        // A long password that lacks one kind of character is hardly easier to guess.
         let draft = match is_nearly_strong(&uri.password, least) {
             true => draft.severity(Severity::Warn),
             false => draft,
@@ -170,7 +170,7 @@ fn faults(password: &Password, least: u64) -> Vec<String> {
     faults
 }
 
-/// Whether a password is long and lacks one kind of character only.
+/// Whether a password is long and lacks only one kind of character.
 fn is_nearly_strong(password: &Password, least: u64) -> bool {
     match password {
         Password::Given(strength) => {

@@ -1,4 +1,4 @@
-//! SE-7, SC-6: connection strings that cross public networks without TLS, or with its checks off.
+//! SE-7, SC-6: connection strings that cross public networks without TLS, or with its checks turned off.
 
 use docward_model::{
     ClientUri, Draft, Evidence, Level, Location, OptionValue, Seen, Subject, Unit, UriChange,
@@ -103,12 +103,12 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
     }
 }
 
-/// Whether no other file of the project imports the file that holds the connection.
+/// Whether no other file of the project imports the file that contains the connection.
 fn is_of_idle_file(evidence: &Evidence, uri: &ClientUri) -> bool {
     evidence.code.as_ref().zip(place(uri)).is_some_and(|(code, at)| code.is_idle(&at.file))
 }
 
-/// The option that switches TLS or its checks off, or else the first host in public.
+/// The option that turns off TLS or its checks, or else the first public host.
 fn place(uri: &ClientUri) -> Option<Location> {
     let name = match uri.unchecked.first() {
         Some(option) if uri.tls || uri.is_partial => {
@@ -127,7 +127,7 @@ fn place(uri: &ClientUri) -> Option<Location> {
 
 fn fault(uri: &ClientUri) -> Option<(String, Level, &'static str)> {
     let label = uri.label();
-    // Where the string is computed, whether it says TLS is not known; who switches its checks off uses it.
+    // If the string is computed, it is unknown whether it turns on TLS. Code that turns off the checks of TLS uses TLS.
     let is_computed = uri.is_partial && !uri.shows_all_hosts() && uri.option("tls").is_none();
     if is_computed && !uri.unchecked.is_empty() {
         let is_asked_for = uri.unchecked.iter().all(|written| {

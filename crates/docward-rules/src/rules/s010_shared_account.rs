@@ -84,7 +84,7 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
     }
 }
 
-/// Whether someone logs in whose name is written down.
+/// Whether the string has a login with a known user name.
 fn is_known(uri: &ClientUri) -> bool {
     uri.user.as_deref().is_some_and(|user| !user.contains(HOLE))
 }
@@ -100,7 +100,7 @@ fn placed(draft: Draft, account: &Account<'_>) -> Draft {
 /// An account of one deployment, with the connection strings that use it.
 struct Account<'a> {
     name: &'a str,
-    /// The database it is kept in.
+    /// The database of the account.
     database: &'a str,
     /// The deployment, as far as connection strings show it: two deployments may have accounts of one name.
     hosts: BTreeSet<String>,
@@ -115,8 +115,8 @@ impl Account<'_> {
     }
 }
 
-/// Clients by account. Strings that have a host in common lead to one deployment, also when one of
-/// them names fewer of its members.
+/// Groups clients by account. Strings that share a host belong to one deployment, even if one of them names fewer of
+/// its members.
 fn accounts_of<'a>(clients: &[&'a ClientUri]) -> Vec<Account<'a>> {
     let mut all: Vec<Account<'a>> = Vec::new();
     for &uri in clients {
@@ -139,7 +139,7 @@ fn accounts_of<'a>(clients: &[&'a ClientUri]) -> Vec<Account<'a>> {
     all
 }
 
-/// Hosts as they compare: in lower case, with their ports.
+/// Hosts in the form for comparison: in lower case, with their ports.
 fn hosts(uri: &ClientUri) -> BTreeSet<String> {
     let host = |host: &String| {
         let host = host.to_ascii_lowercase();

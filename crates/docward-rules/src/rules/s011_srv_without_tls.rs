@@ -1,4 +1,4 @@
-//! CM-1.4, SE-7: `mongodb+srv://` and TLS, which it switches on.
+//! CM-1.4, SE-7: `mongodb+srv://` and TLS, which it turns on.
 
 use docward_model::{Evidence, Level, Severity, UriChange};
 

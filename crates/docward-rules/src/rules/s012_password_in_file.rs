@@ -1,4 +1,4 @@
-//! SC-7: passwords that are written into files.
+//! SC-7: passwords in files.
 
 use docward_model::{Evidence, Password};
 

@@ -53,7 +53,7 @@ declare_rule! {
     check: Deployment(check),
 }
 
-/// Mechanisms that find the identity outside of the string.
+/// Mechanisms that obtain the identity from outside the string.
 const OUTSIDE: [&str; 4] = ["MONGODB-X509", "MONGODB-AWS", "MONGODB-OIDC", "GSSAPI"];
 
 fn check(evidence: &Evidence, cx: &mut Cx<'_>) {

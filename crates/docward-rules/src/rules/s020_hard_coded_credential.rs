@@ -126,8 +126,7 @@ const EXCEPTIONS: [Exception; 6] = [
     },
 ];
 
-/// The part of a connection string that a password belongs to: who, and where. One machine may listen at several
-/// ports.
+/// The part of a connection string that identifies the account: user and host. One machine may listen at several ports.
 fn account(shown: &str) -> &str {
     let from = shown.find("://").map_or(0, |at| at + 3);
     let end = shown[from..].find(['/', '?']).map_or(shown.len(), |at| from + at);
@@ -164,7 +163,7 @@ fn draft(evidence: &Evidence, secret: &CodeSecret, others: &[&CodeSecret]) -> Dr
     )
     .severity(severity)
     .locations(others.iter().map(|other| other.place.location.clone()));
-    // Only what is beyond doubt is taken out of the code.
+    // Only certain passwords are removed from the code.
     let secrets = std::iter::once(secret).chain(others.iter().copied());
     let literals = secrets.filter(|s| !s.fallback).filter_map(|secret| secret.literal.as_ref());
     literals.fold(draft, |draft, (location, lookup)| {

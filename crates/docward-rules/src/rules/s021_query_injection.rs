@@ -1,4 +1,4 @@
-//! SE-9, beyond its letter: queries that the sender of a request can change.
+//! SE-9, interpreted broadly: queries that the sender of a request can change.
 
 use std::collections::BTreeMap;
 
@@ -81,7 +81,7 @@ declare_rule! {
     check: Deployment(check),
 }
 
-/// Parts of names of fields that prove an identity.
+/// Parts of names of fields with credentials.
 const CREDENTIALS: [&str; 9] =
     ["password", "passwd", "pwd", "token", "secret", "otp", "apikey", "api_key", "pincode"];
 
@@ -112,7 +112,7 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
     }
 }
 
-/// Whether the project makes sure that a request holds no operators.
+/// Whether the project ensures that a request contains no operators.
 fn is_guarded(found: &Code, injection: &Injection) -> bool {
     let guards = &found.injections.guards;
     match injection.kind {

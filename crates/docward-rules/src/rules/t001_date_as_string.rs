@@ -104,8 +104,8 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
     }
 }
 
-/// Year, month and day of one date in three fields beside each other: `year`, `month`, `day`, or
-/// `startYear`, `startMonth`, `startDay`.
+/// Year, month and day of one date in three sibling fields: `year`, `month`, `day`, or `startYear`, `startMonth`,
+/// `startDay`.
 fn split_dates(profile: &Profile) -> Vec<[&Field; 3]> {
     const PARTS: [(&str, f64, f64); 3] =
         [("year", 1000.0, 9999.0), ("month", 1.0, 12.0), ("day", 1.0, 31.0)];
@@ -238,7 +238,7 @@ fn dates_as_text(
     draft
 }
 
-/// What the examined strings say about the order of day and month in dates outside ISO 8601.
+/// The order of day and month in examined dates outside ISO 8601.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Order {
     /// They name the month, and they have an offset; or all dates are in ISO form.
@@ -301,7 +301,7 @@ impl Order {
     }
 }
 
-/// Text that holds seconds or milliseconds since 1970.
+/// Text with seconds or milliseconds since 1970.
 fn epochs_as_text(collection: &Collection, profile: &Profile, field: &Field) -> Option<Draft> {
     let path = &field.path;
     let text = field.text.as_ref()?;
@@ -314,7 +314,7 @@ fn epochs_as_text(collection: &Collection, profile: &Profile, field: &Field) -> 
     };
     let is_time = meaning::is_time(path.leaf()) || moments::mentions_time(path.leaf());
     let others = forms.examined - examined;
-    // The empty string and a mark for a missing value are examined as well.
+    // The empty string and marks for missing values are also examined.
     if !is_time
         || !classes::is_only(field, classes::Class::Text)
         || examined == 0
@@ -353,7 +353,7 @@ fn epochs_as_text(collection: &Collection, profile: &Profile, field: &Field) -> 
     Some(statements::advise(draft, step, can_convert.then_some(Safety::Guarded)))
 }
 
-/// Why the strings do not even sort in order of time, if so.
+/// The reason why the strings do not sort in order of time, if there is one.
 fn mixed_forms(field: &Field, found: &DateText) -> Option<String> {
     if found.forms() > 1 {
         return Some(format!(
@@ -404,7 +404,7 @@ fn unknown_form(
 ) -> Option<Draft> {
     let path = &field.path;
     let leaf = path.leaf();
-    // `openTime` may be a time of day, which is no date; the other names say a day at least.
+    // `openTime` may be a time of day, which is not a date; the other names denote at least a day.
     let says_day = meaning::is_time(leaf) && names::words(leaf).last().is_some_and(|w| w != "time");
     if !says_day || !classes::is_only(field, classes::Class::Text) {
         return None;
@@ -412,7 +412,7 @@ fn unknown_form(
     let strings = field.text.as_ref()?;
     let some = strings.total() - strings.of(TextClass::Empty);
     let unknown = strings.of(TextClass::Other) + strings.of(TextClass::Integer);
-    // Minutes of a match and hours of a day are no dates.
+    // Minutes of a match and hours of a day are not dates.
     let clocks = strings.forms.clocks * 2 > strings.forms.examined;
     if clocks || some < min || (unknown as f64) < 0.9 * some as f64 || strings.lengths.p50() < 8 {
         return None;

@@ -114,23 +114,23 @@ fn is_amount(field: &Field) -> bool {
             return false;
         }
     }
-    // A bare `total` may count anything: only short decimals make it money.
+    // A bare `total` may count anything: only short decimals show that it is money.
     !amounts::is_vague(leaf)
         || (number.fractional_doubles > 0
             && number.short_decimals as f64 >= 0.9 * number.examined_doubles as f64)
 }
 
-/// Whether most doubles have more than 4 decimals: rates, telemetry and results of calculations do,
-/// sums of money do not.
+/// Whether most doubles have more than 4 decimals: rates, telemetry and results of calculations do, amounts of money do
+/// not.
 fn is_finer_than_money(field: &Field) -> bool {
     let number = field.number.unwrap_or_default();
     2 * unrounded(field) > number.examined_doubles
 }
 
-/// Fewer doubles say nothing about the decimals of the others.
+/// Fewer doubles do not show the decimals of the others.
 const MIN_EXAMINED: u64 = 10;
 
-/// Doubles looked at that have more than 4 decimals. NaN has no short text; it is counted apart, in
+/// The number of examined doubles with more than 4 decimals. NaN has no short text; it is counted separately, in
 /// proportion to the sample.
 fn unrounded(field: &Field) -> u64 {
     let NumberProfile { short_decimals, examined_doubles, not_finite, .. } =
@@ -205,7 +205,7 @@ fn draft(collection: &Collection, profile: &Profile, field: &Field, scale: u64) 
             text::form(not_finite, "needs", "need"),
         ));
     }
-    // Amounts without a fraction may become minor units as well.
+    // Amounts without a fraction may also become minor units.
     let kinds = if fractional_doubles == 0 {
         vec![BsonType::Decimal, BsonType::Long]
     } else {
@@ -231,13 +231,13 @@ fn draft(collection: &Collection, profile: &Profile, field: &Field, scale: u64) 
     .data("examined", examined_doubles)
     .data("unrounded", unrounded)
     .data("notFinite", not_finite);
-    // Whole numbers as doubles come from shells and drivers that know no integers (GC-52). More decimals than
-    // money has come from calculations.
+    // Whole numbers as doubles come from shells and drivers without integers (GC-52). Numbers with more decimals than
+    // money come from calculations.
     if (fractional_doubles == 0 && not_finite == 0) || finer {
         draft = draft.severity(Severity::Info);
     }
-    // Long fractions under a plain money name are amounts with noise (a float widened to a double):
-    // still amounts, but at which scale to round is for a person to say.
+    // Long fractions under a plain money name are amounts with noise (a float widened to a double). They are still
+    // amounts, but a person must choose the scale for rounding.
     let can_convert = !finer
         && (!too_few || fractional_doubles == 0)
         && path.as_str() != "_id"

@@ -58,7 +58,7 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
     let mut drafts = Vec::new();
     for field in &profile.fields {
         let Some(digits) = ids::digits(field, share, min) else { continue };
-        // `R001` says it when the target is a number already.
+        // `R001` reports it if the target is already a number.
         let reference = cx
             .evidence()
             .references
@@ -72,7 +72,7 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
     grouping::report(cx, &collection.namespace, drafts, "hold numbers as strings");
 }
 
-/// Less is not worth a mention.
+/// A smaller saving is not worth mentioning.
 const MIN_SAVED: u64 = 1024;
 
 fn draft(

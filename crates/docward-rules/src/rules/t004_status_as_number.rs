@@ -1,4 +1,4 @@
-//! DM-09.5: states are words. Ordered scales and codes with a public meaning are numbers by right.
+//! DM-09.5: states are words. Numbers are right for ordered scales and codes with a public meaning.
 
 use docward_model::{
     BsonType, Collection, Conversion, Draft, Field, Level, Profile, Safety, Subject,
@@ -83,8 +83,8 @@ threshold!(
     "minimum number of documents with such fields"
 );
 
-/// Last words that make a number of it: a scale, a count, an order. Before `status` they only say
-/// whose status it is (`orderStatus`).
+/// Last words that show a number: a scale, a count, an order. Before `status`, they only name the owner of the status
+/// (`orderStatus`).
 const SCALES: &[&str] =
     &["level", "rank", "rating", "priority", "order", "count", "number", "no", "index"];
 
@@ -96,7 +96,7 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
     let mut drafts = Vec::new();
     for field in &profile.fields {
         let leaf = field.path.leaf();
-        // A number that is another collection's `_id` has its meaning there.
+        // A number that is another collection's `_id` is explained there.
         if references.iter().any(|r| r.from == collection.namespace && r.path == field.path) {
             continue;
         }
@@ -112,7 +112,7 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
         let values = field.distinct.values.round() as u64;
         let most = if strong { most } else { most_soft };
         let least = if strong { 0 } else { least_soft };
-        // Some value has to come twice: else the numbers may as well be measurements.
+        // Some value must occur twice: otherwise the numbers may be measurements.
         let enumeration = (2..=most).contains(&values) && values < field.count;
         if enumeration
             && field.count >= least
@@ -151,7 +151,7 @@ fn is_whole(field: &Field) -> bool {
         && field.number.is_some_and(|n| n.fractional_doubles == 0 && n.not_finite == 0)
 }
 
-/// Status codes of HTTP and its relatives (SMTP, FTP): their meaning is public.
+/// Status codes of HTTP and similar protocols (SMTP, FTP): their meaning is public.
 fn is_http(field: &Field) -> bool {
     field.number.is_some_and(|n| n.min >= 100.0 && n.max <= 599.0)
 }

@@ -1,5 +1,4 @@
-//! DM-09.6, AP-S0.3: one class of types per path. Strings among dates are `T001`'s matter, widths of
-//! numbers are `T006`'s.
+//! DM-09.6, AP-S0.3: one class of types per path. `T001` reports strings among dates, `T006` widths of numbers.
 
 use docward_model::{
     BsonType, Collection, CollectionKind, DataValue, Draft, Field, FieldChange, FieldPath,
@@ -82,7 +81,7 @@ threshold!(
     "minimum accuracy of a discriminator that explains different objects and arrays"
 );
 
-/// Why several types in one place do harm.
+/// The harm of several types in one place.
 const DO_NOT_COMPARE: &str = "range queries match only values of one type, sorting groups values by type, and sums skip strings";
 
 fn check(collection: &Collection, cx: &mut Cx<'_>) {
@@ -108,18 +107,18 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
     grouping::report(cx, &collection.namespace, drafts, "hold values of several types");
 }
 
-/// Values of a field by class as the server counted them in all documents, where the documents read show
-/// several classes too.
+/// Values of a field by class as the server counted them in all documents, if the documents read also show several
+/// classes.
 fn counted_classes(collection: &Collection, field: &Field) -> Option<Vec<(Class, u64)>> {
     let counted = collection.counted.as_ref().filter(|_| field.parent.is_none())?;
     let all = classes::classes_of(&counted.field(&field.name)?.types);
     let has = |class: Class| all.iter().any(|(c, _)| *c == class);
-    // Documents may have come between the count and the reading.
+    // Documents may have been added between the count and the reading.
     classes_in(field).iter().all(|(class, _)| has(*class)).then_some(all)
 }
 
-/// Fields of several types of which the documents read show one at most, because the others are rare:
-/// the server counted them.
+/// Fields of several types of which the documents read show at most one, because the others are rare: the server
+/// counted them.
 fn rare(collection: &Collection, accuracy: f64) -> Vec<Draft> {
     let Some(counted) = &collection.counted else { return Vec::new() };
     if collection.kind == CollectionKind::TimeSeries {
@@ -131,7 +130,7 @@ fn rare(collection: &Collection, accuracy: f64) -> Vec<Draft> {
         let found = classes::classes_of(&field.types);
         let known = read.and_then(|profile| Some((profile, profile.field(&field.name)?)));
         let is_data = read.is_some_and(|profile| profile.dynamic.is_some());
-        // Dates written as text are T001's, also where some are dates.
+        // T001 reports dates written as text, even if some values are dates.
         let of_dates = found.iter().all(|(c, _)| matches!(c, Class::Text | Class::Date));
         let is_told = known.is_some_and(|(_, field)| {
             classes_in(field).len() > 1 || (of_dates && classes::is_only(field, Class::Text))
@@ -330,17 +329,17 @@ fn draft(
     }
 }
 
-/// A field that says which version of the schema a document has.
+/// A field with the schema version of a document.
 struct Version<'a> {
     field: &'a Field,
-    /// The class the newer documents hold, when the counts leave no doubt.
+    /// The class in the newer documents, if the counts show it clearly.
     newer: Option<Class>,
 }
 
 /// The version field of the collection, if documents of several versions exist.
 ///
-/// The type depends on the version if it changed once: all versions from one on have one class, and all older ones
-/// have the other.
+/// The type depends on the version if it changed once: all versions from one on have one class, and all older ones have
+/// the other.
 fn versions<'a>(
     profile: &'a Profile,
     field: &Field,
@@ -390,7 +389,7 @@ fn versions<'a>(
     Some(Version { field: by, newer })
 }
 
-/// Whether ids are words that people chose, as keys of settings are, rather than made by a machine.
+/// Whether ids are words that people chose, such as keys of settings, rather than generated values.
 fn are_chosen(id: &Field) -> bool {
     let is_made = |class: TextClass| {
         matches!(
@@ -409,7 +408,7 @@ fn are_chosen(id: &Field) -> bool {
     id.text.as_ref().is_none_or(|text| text.count(is_made) == 0)
 }
 
-/// Whether the mix is a design that deserves a mention only, and what to say of it.
+/// Whether the mix is a design that deserves only a note, and the text of the note.
 fn softness(
     collection: &Collection,
     profile: &Profile,
@@ -783,7 +782,7 @@ mod tests {
             fix.as_ref().is_some_and(|fix| fix.contains("{\"price\": {$type: [\"string\"]}}")),
             "{fix:?}"
         );
-        // The count is of all documents, also where those read show the mix.
+        // The count covers all documents, even if those that were read show the mix.
         let both = counted(&[(BsonType::Double, 999_000), (BsonType::String, 1000)]);
         let shown = "x199 {\"_id\": $i, \"price\": 99.5}\n{\"_id\": 999, \"price\": \"9\"}";
         let found = check_counted("T005", shown, both);
@@ -814,7 +813,7 @@ mod tests {
         let todo = &found.iter().find(|f| f.what.starts_with("`_id`")).expect("a finding").todo;
         let said = "choose object for `_id`; an `_id` cannot be changed, so insert the 18 other documents again with a new one";
         assert_eq!(todo, said);
-        // Elsewhere an object around a number is the odd one, and an empty text may become null.
+        // In other places, an object around a number is the exception, and an empty text may become null.
         let other = check("T005", &body.replace("\"_id\"", "\"amount\""));
         assert!(!other[0].todo.contains("settle on object"), "{}", other[0].todo);
         let empty = check("T005", "x9 {\"_id\": $i}\n{\"_id\": \"\"}");

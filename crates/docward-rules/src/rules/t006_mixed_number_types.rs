@@ -64,7 +64,7 @@ threshold!(
 /// The mixed types.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Mix {
-    /// Integers and doubles that are whole numbers as well.
+    /// Integers, and doubles that are whole numbers.
     WholeDoubles,
     /// Integers and doubles with fractions.
     Fractions,

@@ -1,4 +1,4 @@
-//! DM-10.2: an `_id` of one's own should increase. Random ones are `T007`'s matter.
+//! DM-10.2: a custom `_id` should increase. `T007` reports random ones.
 
 use docward_model::{Collection, Draft, Severity, Subject};
 
@@ -59,7 +59,7 @@ declare_rule! {
     check: Collection(check),
 }
 
-/// Whether this rule reports the ids: `T009` then does not.
+/// Whether this rule reports the ids, so that `T009` does not.
 pub(super) fn speaks(id: &ids::Id<'_>, documents: u64, limits: &ids::Limits) -> bool {
     let custom = matches!(
         id.kind,
@@ -68,7 +68,7 @@ pub(super) fn speaks(id: &ids::Id<'_>, documents: u64, limits: &ids::Limits) -> 
     custom
         && matches!(id.order, Order::Random | Order::Loose)
         && documents >= limits.order_documents
-        // Digits as text do not sort as numbers: that is the cause, and `T003` names it.
+        // Digits as text do not sort as numbers: that is the cause, and `T003` reports it.
         && limits.digits(id.field).is_none_or(|d| d.leading_zero > 0)
 }
 
@@ -136,7 +136,7 @@ mod tests {
         let at = |i: u64| (i / 120) * 120 + (i % 120) % 6 * 20 + (i % 120) / 6;
         let runs: String = (0..3600).map(|i| format!("{{\"_id\": {}}}\n", at(i))).collect();
         assert!(check_with("T008", "min-documents=100", &runs).is_empty());
-        // The same among 240 is an order within half of them: no rising.
+        // Runs of the same length among 240 ids are no increasing order.
         let few: String = (0..240).map(|i| format!("{{\"_id\": {}}}\n", at(i))).collect();
         assert_eq!(check_with("T008", "min-documents=100", &few).len(), 1);
     }

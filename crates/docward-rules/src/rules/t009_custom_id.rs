@@ -1,4 +1,4 @@
-//! DM-10.1: ObjectId is the default for `_id`; another choice is fine when there is a reason.
+//! DM-10.1: ObjectId is the default for `_id`; another choice is right if there is a reason.
 
 use docward_model::{Collection, Draft, Subject};
 

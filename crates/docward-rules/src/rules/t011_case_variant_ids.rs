@@ -1,4 +1,4 @@
-//! AP-S2.6: ids that differ in upper and lower case only.
+//! AP-S2.6: ids that differ only in upper and lower case.
 
 use docward_model::{
     CaseCollision, Collection, Draft, Field, Look, Profile, Safety, Step, Subject,
@@ -90,7 +90,7 @@ fn draft(
     let path = &field.path;
     let ns = &collection.namespace;
     let dotted = path.dotted();
-    // Where every value occurs once the field is a key, and the index can be unique.
+    // If every value occurs once, the field is a key, and the index can be unique.
     let key = field.distinct.values >= 0.99 * field.types.non_null() as f64;
     let index = if path.as_str() == "_id" {
         "the index on `_id` uses the collection's collation, so the application must enforce this"

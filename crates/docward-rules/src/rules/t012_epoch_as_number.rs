@@ -1,4 +1,4 @@
-//! DM-09.1, numeric part: seconds or milliseconds since 1970 where a date would do. Information.
+//! DM-09.1, numeric part: seconds or milliseconds since 1970 in place of a date. A note.
 
 use docward_model::{
     BsonType, Collection, Conversion, Draft, EpochUnit, Field, FieldShape, Profile, Safety, Subject,

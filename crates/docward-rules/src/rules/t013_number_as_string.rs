@@ -1,4 +1,4 @@
-//! DM-09.6, DM-09.4, DM-09.2: amounts and quantities kept as text throughout.
+//! DM-09.6, DM-09.4, DM-09.2: amounts and quantities that are always stored as text.
 
 use docward_model::{
     BsonType, Collection, Draft, Field, FieldChange, Profile, Safety, Subject, TextClass, TextForms,
@@ -150,8 +150,8 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
 /// Fewer different fractions may be labels.
 const MIN_FRACTIONS: f64 = 20.0;
 
-/// Whether the strings are measurements by what they look like: most have a fraction, and they are
-/// many different ones. Versions, times of day and numbers of chapters have such names.
+/// Whether the strings look like measurements: most have a fraction, and many are distinct. Versions, times of day and
+/// numbers of chapters have such names.
 fn are_measured(name: &str, field: &Field, numbers: &Numbers) -> bool {
     let labels = [
         "version",
@@ -224,7 +224,7 @@ fn amounts_with_currency(field: &Field) -> Option<TextForms> {
 /// Fewer different amounts may be labels.
 const MIN_AMOUNTS: u64 = 5;
 
-/// Whether a name says that people read the text and no program does.
+/// Whether a name shows that people, and not programs, read the text.
 fn is_for_display(name: &str) -> bool {
     let shown = ["display", "displayed", "formatted", "label", "text", "string"];
     names::words(name).iter().any(|word| shown.contains(&word.as_str()))

@@ -1,4 +1,4 @@
-//! DM-09.6, in a corner: BSON types that MongoDB has deprecated.
+//! DM-09.6, special case: BSON types that MongoDB has deprecated.
 
 use docward_model::{BsonType, Collection, DataValue, Draft, FieldChange, FieldPath, Subject};
 

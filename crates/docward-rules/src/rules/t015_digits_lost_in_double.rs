@@ -1,4 +1,4 @@
-//! DM-09.4, the other side: ids and codes as numbers that have lost digits already.
+//! DM-09.4, opposite case: ids and codes as numbers that have already lost digits.
 
 use docward_model::{
     BsonType, Collection, Draft, Field, FieldChange, Profile, Severity, Subject, TextClass,
@@ -88,7 +88,7 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
 /// Fewer long numbers prove nothing.
 const MIN_LONGS: u64 = 5;
 
-/// How many of the examined numbers have the digits of a double, if that is all of them but few.
+/// The number of examined numbers that have the digits of a double, and the number of all, if nearly all have them.
 fn rounded_longs(field: &Field) -> Option<(u64, u64)> {
     let number = field.number?;
     let (rounded, all) = (number.rounded_longs, number.long_ids);
@@ -126,7 +126,7 @@ struct Code {
     plural: &'static str,
     /// Its names, without separators and capitals.
     names: &'static [&'static str],
-    /// The smallest one: 00501 and 01001.
+    /// The smallest code: 00501 and 01001.
     smallest: f64,
     example: &'static str,
 }
@@ -150,7 +150,7 @@ const LARGEST_CODE: f64 = 99_999.0;
 /// Fewer different codes prove nothing.
 const MIN_CODES: f64 = 10.0;
 
-/// The kind of code whose leading zeros the numbers have lost, as their widths prove.
+/// The kind of code whose leading zeros the numbers have lost, as the number of their digits proves.
 fn lost_zeros(profile: &Profile, field: &Field) -> Option<&'static Code> {
     let name = names::normalised(field.path.leaf());
     let code = CODES.iter().find(|code| code.names.contains(&name.as_str()))?;
@@ -182,7 +182,7 @@ fn code_draft(collection: &Collection, profile: &Profile, field: &Field, code: &
     .key("zeros")
 }
 
-/// A field beside this one that holds the same identifier as text: `id_str` beside `id`.
+/// A sibling field that contains the same identifier as text: `id_str` next to `id`.
 fn twin<'a>(profile: &'a Profile, field: &Field) -> Option<&'a Field> {
     let name = field.path.leaf();
     profile.fields.iter().find(|other| {

@@ -54,7 +54,7 @@ declare_rule! {
 
 /// 9999-01-01, in milliseconds.
 const LAST_YEAR: i64 = 253_370_764_800_000;
-/// 0002-01-01: the smallest date of some languages lies before it.
+/// 0002-01-01: the smallest date of some languages is earlier.
 const SECOND_YEAR: i64 = -62_104_060_800_000;
 /// `none` among a few strings is one of the choices.
 const CHOICES: f64 = 20.0;

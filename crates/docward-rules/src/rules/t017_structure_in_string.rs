@@ -1,4 +1,4 @@
-//! DM-07.1: arrays and objects that are kept as text.
+//! DM-07.1: arrays and objects that are stored as text.
 
 use docward_model::{Collection, Draft, Field, Profile, Subject, TextForms};
 
@@ -65,7 +65,7 @@ threshold!(
     "minimum number of different strings in the field"
 );
 
-/// Names of lists that are no plurals.
+/// Names of lists that are not plurals.
 const LISTS: &[&str] = &[
     "genre",
     "tag",
@@ -84,7 +84,7 @@ const LISTS: &[&str] = &[
     "topic",
     "label",
 ];
-/// Names of texts in which commas separate no elements of a list.
+/// Names of texts in which commas do not separate elements of a list.
 const NO_LIST: &[&str] = &[
     "address",
     "location",
@@ -105,7 +105,7 @@ const NO_LIST: &[&str] = &[
     "lyric",
     "word",
 ];
-/// Names of texts that are kept as another program sent them.
+/// Names of texts that are stored as another program sent them.
 const AS_SENT: &[&str] = &[
     "payload", "raw", "request", "response", "body", "message", "event", "log", "json", "original",
     "backup",
@@ -170,7 +170,7 @@ fn structure(
     Some(draft)
 }
 
-/// Whether the last word of a name is a plural or says a list.
+/// Whether the last word of a name is a plural or denotes a list.
 fn names_a_list(name: &str) -> bool {
     names::words(name)
         .last()

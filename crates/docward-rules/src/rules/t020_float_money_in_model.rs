@@ -82,7 +82,8 @@ declare_rule! {
 const WHY: &str =
     "a double cannot represent most decimal fractions exactly, so sums are off by cents";
 
-/// Money words that also count or measure other things. Other money words (`price`, `salary`) are money by themselves.
+/// Money words that also count or measure other things. Other money words (`price`, `salary`) denote money by
+/// themselves.
 const VAGUE: [&str; 7] = ["amount", "amounts", "balance", "balances", "total", "discount", "tax"];
 
 /// Names of records of money, and qualifiers of their amounts.
@@ -210,7 +211,7 @@ const EXCEPTIONS: &[Exception] = &[
 fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
     let mut reported = Vec::new();
     for fault in model_fields::faults(evidence, certainty) {
-        // An accepted field takes no other field of its model with it.
+        // Accepting a field does not accept other fields of its model.
         let alone = draft(evidence, &[fault.field], 1, fault.certainty);
         if cx.is_accepted(&alone) {
             cx.report(alone);
@@ -264,7 +265,7 @@ fn draft(
     if certainty == Certainty::Likely { draft.pedantic() } else { draft }
 }
 
-/// Whether a field is money in a floating-point number, and how surely.
+/// The certainty that a field is money in a floating-point number, if it is.
 fn certainty(field: &ModelField<'_>) -> Option<Certainty> {
     let declared = field.declared;
     if !declared.types.contains(&BsonType::Double)
@@ -282,7 +283,7 @@ fn certainty(field: &ModelField<'_>) -> Option<Certainty> {
     }
 }
 
-/// Whether code or data show that the field holds fractions.
+/// Whether code or data show that the field contains fractions.
 fn has_fractions(field: &ModelField<'_>) -> bool {
     let has = |number: &docward_model::NumberProfile| number.fractional_doubles > 0;
     field.is_given(ValueKind::Fraction)
@@ -297,7 +298,7 @@ fn is_vague(field: &ModelField<'_>) -> bool {
     names_vague(field.leaf)
 }
 
-/// Whether no word of a name means money by itself.
+/// Whether no word of a name denotes money by itself.
 fn names_vague(name: &str) -> bool {
     let all = names::words(name);
     all.iter().any(|word| VAGUE.contains(&word.as_str()))
@@ -329,7 +330,7 @@ fn is_named_after_money(name: &str) -> bool {
     all.iter().any(|word| !is_amount(word) && amounts::sounds_like_money(word))
 }
 
-/// Whether a word of a name says a record of money.
+/// Whether a word of a name denotes a record of money.
 fn is_record(name: &str) -> bool {
     names::words(name).iter().any(|word| RECORDS.contains(&meaning::singular(word).as_str()))
 }
@@ -360,7 +361,7 @@ fn is_estimate(word: &str) -> bool {
     )
 }
 
-/// Whether a field says that amounts are of a currency without minor units.
+/// Whether a field shows that amounts are in a currency without minor units.
 fn has_whole_currency(field: &DeclaredField) -> bool {
     field.annotations.iter().any(|said| {
         matches!(said, Annotation::Default(text) if CURRENCIES_WITHOUT_MINOR_UNIT.contains(&text.as_str()))

@@ -115,7 +115,7 @@ const EXCEPTIONS: &[Exception] = &[
 fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
     let mut reported = Vec::new();
     for fault in model_fields::faults(evidence, certainty) {
-        // An accepted field takes no other field of its model with it.
+        // Accepting a field does not accept other fields of its model.
         let alone = draft(evidence, &[fault.field], fault.certainty);
         match cx.is_accepted(&alone) {
             true => cx.report(alone),
@@ -148,7 +148,7 @@ fn draft(evidence: &Evidence, fields: &[&DeclaredField], certainty: Certainty) -
     if certainty == Certainty::Likely { draft.pedantic() } else { draft }
 }
 
-/// Whether a field is a point in time in a string, and how surely.
+/// The certainty that a field is a point in time in a string, if it is.
 fn certainty(field: &ModelField<'_>) -> Option<Certainty> {
     let declared = field.declared;
     let is_text = declared.types.contains(&BsonType::String)
@@ -168,7 +168,7 @@ fn certainty(field: &ModelField<'_>) -> Option<Certainty> {
     }
 }
 
-/// Whether code, the declaration or data show that the field holds dates with times.
+/// Whether code, the declaration or data show that the field contains dates with times.
 fn has_instants(field: &ModelField<'_>) -> bool {
     let in_data =
         || field.in_data().filter_map(dates::DateText::of).any(|text| text.offset + text.local > 0);

@@ -66,7 +66,7 @@ declare_rule! {
     check: Deployment(check),
 }
 
-/// Number of models with random keys from which one finding covers the project.
+/// The number of models with random keys from which one finding covers the project.
 const HABIT: usize = 3;
 
 fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
@@ -80,7 +80,7 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
     };
     let growing: Vec<&DeclaredField> =
         random().map(|(field, _)| field).filter(|f| !stays_small(f)).collect();
-    // A collection that several places insert into is one.
+    // A collection that several places insert into counts once.
     let kinds: BTreeSet<(&str, Option<&str>, &str)> = growing.iter().map(|f| kind(f)).collect();
     let told_for_all = growing.first().filter(|_| kinds.len() >= HABIT);
     for (field, made_by) in random() {
@@ -115,8 +115,8 @@ fn kind(field: &DeclaredField) -> (&str, Option<&str>, &str) {
     (&field.model, field.collection.as_deref(), file)
 }
 
-/// Whether a model or collection is one of those that others look something up in, by its name: a few hundred documents
-/// have no index that keys could spread over.
+/// Whether a model or collection is a lookup table, by its name: a few hundred documents have no index that keys could
+/// spread over.
 fn stays_small(field: &DeclaredField) -> bool {
     const LOOKED_UP: [&str; 22] = [
         "brand",
@@ -142,7 +142,7 @@ fn stays_small(field: &DeclaredField) -> bool {
         "plan",
         "faq",
     ];
-    // Where code does not say of what, its file does: `brand.service.ts`.
+    // If the code does not name a collection, the file name does: `brand.service.ts`.
     let file = field.place.location.file.rsplit('/').next().unwrap_or_default();
     let name = match (field.model.as_str(), &field.collection) {
         ("", Some(collection)) => collection.as_str(),

@@ -200,14 +200,13 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
 /// Fewer documents than this do not show which fields future documents will have.
 const FEW: u64 = 10;
 
-/// The catalogue says it of the collection: a sample of its documents adds no doubt.
+/// The catalogue shows this fact: a sample of the documents adds no doubt.
 fn seen(collection: &Collection) -> Seen {
     let whole = collection.profile.as_ref().filter(|profile| profile.documents >= profile.total);
     whole.map_or_else(|| Seen::all(1, Unit::Collections), |profile| profile.seen())
 }
 
-/// There is a validator, but made of query operators: it checks something, yet not the whole shape of each
-/// document.
+/// Reports a validator made of query operators: it checks some conditions, but not the shape of each document.
 fn report_expression(
     collection: &Collection,
     held: Held,

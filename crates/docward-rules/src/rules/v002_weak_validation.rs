@@ -1,4 +1,4 @@
-//! DM-11.2: a validator refuses what is wrong.
+//! DM-11.2: a validator refuses invalid documents.
 
 use docward_model::{
     Collection, Draft, Safety, Seen, Severity, Step, Subject, Unit, ValidationAction,

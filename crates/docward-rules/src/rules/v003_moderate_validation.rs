@@ -1,4 +1,4 @@
-//! DM-11.3: what level `moderate` means (GC-01).
+//! DM-11.3: the effect of level `moderate` (GC-01).
 
 use docward_model::{
     Collection, Draft, Look, Safety, Seen, Severity, Step, Subject, Unit, ValidationAction,

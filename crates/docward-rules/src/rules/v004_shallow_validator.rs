@@ -1,4 +1,4 @@
-//! DM-11.6: a validator that says enough.
+//! DM-11.6: a validator with enough constraints.
 
 use docward_model::{Collection, CoreSource, Draft, Field, Seen, Severity, Subject, Unit, Value};
 
@@ -100,7 +100,7 @@ threshold!(
     "minimum number of documents that show which fields are always present"
 );
 
-/// Whether a schema asks nothing of a document: that it is one, and names without demands.
+/// Whether a schema has no constraints: it requires an object, and lists names without constraints.
 fn asks_nothing(schema: &Value) -> bool {
     schema.entries().iter().all(|(key, value)| match key.as_str() {
         "bsonType" | "type" => value.as_text() == Some("object"),
@@ -124,8 +124,8 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
     if found.is_empty() {
         return;
     }
-    // A closed schema refuses what it does not name: it is narrow, not shallow. V006 compares it with the
-    // documents, V008 sees to it that it names `_id`.
+    // A closed schema refuses unlisted names: it is narrow, not shallow. V006 compares it with the documents, V008
+    // checks that it lists `_id`.
     if found.iter().any(|schema| is_closed(schema)) {
         return;
     }
@@ -156,7 +156,7 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
     if profile.documents < cx.count(&MIN_DOCUMENTS) {
         return;
     }
-    // A field in a few documents may be anything; one in a hundred is part of the shape.
+    // A field in a few documents may be an exception; one in a hundred is part of the structure.
     let fields: Vec<&Field> = described(profile).filter(|f| f.presence() >= 0.01).collect();
     let always: Vec<_> =
         fields.iter().filter(|f| f.presence() >= cx.limit(&ALWAYS)).copied().collect();

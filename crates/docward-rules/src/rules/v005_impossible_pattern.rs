@@ -1,4 +1,4 @@
-//! DM-11.6: a pattern that no good value can meet (GC-17).
+//! DM-11.6: a pattern that no valid value can match (GC-17).
 
 use docward_model::{BsonType, Collection, Draft, Field, Seen, Severity, Subject, TextClass, Unit};
 
@@ -190,7 +190,7 @@ fn broken(pattern: &str) -> Option<&'static str> {
             '(' => {
                 open += 1;
                 subject = false;
-                // `(?:`, `(?=`, `(?<name>`: the question mark is no quantifier.
+                // `(?:`, `(?=`, `(?<name>`: the question mark is not a quantifier.
                 if chars.peek() == Some(&'?') {
                     chars.next();
                 }
@@ -235,7 +235,7 @@ fn class_closes(chars: &mut std::iter::Peekable<std::str::Chars<'_>>) -> bool {
     false
 }
 
-/// Whether free spacing (`(?x)`, `(?ix)`, `(?x:`) is switched on anywhere.
+/// Whether free spacing (`(?x)`, `(?ix)`, `(?x:`) is turned on anywhere.
 fn spaced(pattern: &str) -> bool {
     pattern.split("(?").skip(1).any(|rest| {
         rest.split([')', ':']).next().is_some_and(|flags| {
@@ -245,7 +245,7 @@ fn spaced(pattern: &str) -> bool {
     })
 }
 
-/// Whole string values of a field: all of them when they are few, else the examples kept.
+/// Complete string values of a field: all of them if they are few, otherwise the kept examples.
 fn known_values(field: &Field) -> Vec<String> {
     if !field.is_only(BsonType::String) {
         return Vec::new();
@@ -254,11 +254,11 @@ fn known_values(field: &Field) -> Vec<String> {
         Some(values) => values.iter().map(|(value, _)| value).collect(),
         None => field.examples.iter().collect(),
     };
-    // Shortened values would fail a pattern they meet.
+    // Shortened values would fail a pattern that the full ones match.
     all.into_iter().filter(|v| !v.is_empty() && !v.ends_with('…')).cloned().collect()
 }
 
-/// The class nearly all strings of a field have.
+/// The class of nearly all strings of a field.
 fn form(field: &Field) -> Option<TextClass> {
     let text = field.text.as_ref()?;
     TextClass::ALL.into_iter().find(|&class| {
@@ -287,7 +287,7 @@ fn samples(class: TextClass) -> &'static [&'static str] {
     }
 }
 
-/// Samples by what the last name of the path says.
+/// Samples for the last name of the path.
 fn samples_by_name(path: &str) -> &'static [&'static str] {
     let leaf = path.trim_end_matches("[]").rsplit('.').next().unwrap_or(path);
     let words = words(leaf);
@@ -332,7 +332,7 @@ mod tests {
     #[test]
     fn dm_11_6_gc_17_the_right_pattern_passes() {
         assert!(with(r"^\\S+@\\S+\\.\\S+$", USERS).is_empty());
-        // One backslash lost: any character, which accepts too much but rejects nothing good.
+        // One backslash is missing: any character, which accepts too much but rejects nothing valid.
         assert!(with(r"^S+@S+.S+$|@", USERS).is_empty());
     }
 

@@ -1,4 +1,4 @@
-//! DM-11.6 and DM-11.3: a validator the stored documents do not meet.
+//! DM-11.6 and DM-11.3: a validator that the stored documents do not meet.
 
 use std::collections::BTreeSet;
 
@@ -79,7 +79,7 @@ declare_rule! {
 fn check(collection: &Collection, cx: &mut Cx<'_>) {
     let (Some(options), Some(profile)) = (&collection.options, &collection.profile) else { return };
     let Some(validator) = &options.validator else { return };
-    // Level `off` demands nothing; V002 reports it.
+    // Level `off` enforces nothing; V002 reports it.
     if options.validation_level == ValidationLevel::Off {
         return;
     }
@@ -99,7 +99,7 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
     if found.is_empty() && !impossible.is_empty() {
         return;
     }
-    // The server's own count is beyond doubt.
+    // The server's own count is certain.
     let counted = collection.stats.and_then(|stats| stats.invalid).filter(|_| !no_key);
     if counted.map_or(found.is_empty(), |invalid| invalid == 0) {
         return;
@@ -144,7 +144,7 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
     let lengths = if free.is_empty() {
         String::new()
     } else {
-        // The longest text of today is no limit: no figure is taken from the data.
+        // The longest text of today is not a limit: no figure comes from the data.
         format!(
             "; for {}, choose `maxLength` by the purpose of the field, or omit it, because free text has no natural length",
             text::paths(&free, 3)
@@ -214,7 +214,7 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
     );
 }
 
-/// Whether no value meets the demand.
+/// Whether no value meets the constraint.
 fn meets_none(breach: &Breach) -> bool {
     breach.count >= breach.of && breach.of > 1 && !breach.at_least
 }
@@ -244,7 +244,7 @@ fn unmet(found: &[Breach], profile: &Profile) -> String {
     )
 }
 
-/// Fields without a form of their own whose texts are longer than the validator lets them be.
+/// Fields without a known form whose texts are longer than the validator allows.
 fn free_texts<'b>(found: &'b [Breach], profile: &Profile) -> Vec<&'b str> {
     let is_free = |breach: &&Breach| {
         let text = profile.field(&breach.path).and_then(|field| field.text.as_ref());

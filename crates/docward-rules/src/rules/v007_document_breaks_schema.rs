@@ -1,4 +1,4 @@
-//! DM-11.3: documents that break the schema that they are checked against.
+//! DM-11.3: documents that break the given schema.
 
 use docward_model::{
     Checked, CheckedBreach, Collection, DataValue, Draft, FieldPath, Seen, Subject, Unit,
@@ -103,7 +103,7 @@ fn of_breach(collection: &Collection, checked: &Checked, breach: &CheckedBreach)
     .examples(breach.ids.iter().filter(|id| !id.is_opaque).map(|id| format!("_id {}", id.text)))
 }
 
-/// A server counted, and nothing could be looked at here.
+/// A server counted the documents, and none was examined here.
 fn of_all(collection: &Collection, checked: &Checked) -> Draft {
     Draft::new(
         Subject::Collection(collection.namespace.clone()),

@@ -77,7 +77,7 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
         return;
     };
     let namespace = &collection.namespace;
-    // V006 leaves to this rule what no document can meet, and its count with it.
+    // V006 leaves constraints that no document can meet to this rule, together with their count.
     let mut invalid =
         collection.stats.and_then(|stats| stats.invalid).filter(|invalid| *invalid > 0);
     for found in contradictions(&schemas(validator)) {
@@ -135,7 +135,7 @@ mod tests {
         of(&format!("{{\"properties\": {{\"a\": {schema}}}}}"))
     }
 
-    /// The only thing said.
+    /// The only finding.
     fn only(found: Vec<(Severity, String)>) -> (Severity, String) {
         assert_eq!(found.len(), 1, "{found:?}");
         found.into_iter().next().unwrap()
@@ -240,7 +240,7 @@ mod tests {
         ));
         assert_eq!(severity, Severity::Warn);
         assert!(what.starts_with("branch 2 of `oneOf` can never hold"), "{what}");
-        // Objects inside have none.
+        // Objects inside have no `_id`.
         assert!(
             field(
                 r#"{"bsonType": "object", "additionalProperties": false, "properties": {"x": {}}}"#
@@ -331,7 +331,7 @@ mod tests {
             only(of(r#"{"required": ["a"], "not": {"required": ["a"]}}"#)).0,
             Severity::Error
         );
-        // How a field is forbidden, in a branch, too.
+        // A field may also be forbidden in a branch.
         assert!(field(r#"{"not": {}}"#).is_empty());
         assert!(
             field(r#"{"bsonType": "int", "not": {"bsonType": "int", "minimum": 3}}"#).is_empty()
@@ -341,7 +341,7 @@ mod tests {
                 .is_empty()
         );
         assert!(of(r#"{"required": ["a"], "not": {"required": ["b"]}}"#).is_empty());
-        // A field that must be there and must not.
+        // A field that is required and forbidden.
         assert_eq!(
             only(of(r#"{"required": ["x"], "properties": {"x": {"not": {}}}}"#)).0,
             Severity::Error

@@ -1,4 +1,4 @@
-//! DM-11.6: what a validator says of fields that no document has.
+//! DM-11.6: constraints of a validator on fields that no document has.
 
 use std::collections::BTreeSet;
 
@@ -84,11 +84,11 @@ threshold!(
     "minimum number of documents that show that a field is absent"
 );
 
-/// A property that a schema describes without conditions.
+/// A property that a schema describes unconditionally.
 struct Described {
     /// `items[].price`.
     path: String,
-    /// Whether the object it is in admits the properties it lists and no others.
+    /// Whether the enclosing object accepts only the properties it lists.
     closed: bool,
 }
 
@@ -202,11 +202,11 @@ fn join(path: &str, name: &str) -> String {
     if path.is_empty() { name.to_owned() } else { format!("{path}.{name}") }
 }
 
-/// Properties that are described without conditions and may be there.
+/// Properties that are described unconditionally and may exist.
 fn properties(node: &Value, path: &str, out: &mut Vec<Described>) {
     let closed = is_closed(node);
     for (name, inner) in node.get("properties").map(Value::entries).unwrap_or_default() {
-        // `not` may be how the field is forbidden; names with dots are paths to the server.
+        // `not` may be a way to forbid the field; the server treats names with dots as paths.
         if name.is_empty() || name.contains('.') || inner.get("not").is_some() {
             continue;
         }
@@ -244,7 +244,7 @@ fn names(node: &Value, path: &str, out: &mut BTreeSet<String>) {
     }
 }
 
-/// Objects that could hold the field.
+/// The number of objects that could contain the field.
 fn objects_at(profile: &Profile, path: &str) -> u64 {
     match path.rsplit_once('.') {
         None => profile.documents,
@@ -302,7 +302,7 @@ mod tests {
             "{}",
             found[0].what
         );
-        // A near name that is described, too, is another field.
+        // A similar name that is also described is another field.
         let found = with(r#"{"properties": {"phone1": {}, "phone2": {}}}"#, USERS);
         assert_eq!(found[0].severity, Severity::Info, "{found:?}");
     }
@@ -321,7 +321,7 @@ mod tests {
         }
         let few = USERS.replace("x120", "x99");
         assert!(with(r#"{"properties": {"user_name": {}}}"#, &few).is_empty());
-        // Only the absent object is named, not what is in it.
+        // Only the absent object is named, not its content.
         let found = with(r#"{"properties": {"shop": {"properties": {"city": {}}}}}"#, USERS);
         assert!(found[0].what.contains("describes `shop`, which"), "{}", found[0].what);
         // Keys that are data.

@@ -1,4 +1,4 @@
-//! DM-11.2 and SE-8: accounts of applications that may store what a validator refuses (GC-33).
+//! DM-11.2 and SE-8: application accounts that may store documents that a validator refuses (GC-33).
 
 use std::collections::BTreeMap;
 
@@ -65,11 +65,11 @@ declare_rule! {
     check: Deployment(check),
 }
 
-/// An account that may, and what lets it.
+/// An account with this right, and the roles that grant it.
 struct Bypasser {
     account: String,
     roles: Vec<String>,
-    /// Whether S004 asks for its roles to be taken.
+    /// Whether S004 proposes to revoke its roles.
     told: bool,
 }
 
@@ -109,7 +109,7 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
     }
 }
 
-/// Whether a validator refuses what is wrong.
+/// Whether a validator refuses invalid documents.
 fn is_guarded(collection: &Collection) -> bool {
     collection.kind == CollectionKind::Plain
         && !server::is_system_database(&collection.namespace.database)

@@ -1,4 +1,4 @@
-//! DM-11.1: collections made without a validator.
+//! DM-11.1: collections that are created without a validator.
 
 use docward_model::{Evidence, Severity};
 

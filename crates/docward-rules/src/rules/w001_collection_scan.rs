@@ -115,7 +115,7 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
     }
 }
 
-/// Scans that had not ended when the server was asked: what they will have examined is not known.
+/// Scans that were still running when the server was asked: the number of documents they will examine is unknown.
 fn still_scanning(evidence: &Evidence, stats: &QueryStats) -> Draft {
     let running = stats.running;
     workload::lacking_index(
@@ -252,7 +252,7 @@ mod tests {
         ] {
             assert!(index(path).ends_with(keys), "{}", index(path));
         }
-        // An index on `items.sku` does not serve the third element's.
+        // An index on `items.sku` does not serve queries on the third element.
         assert_eq!(index("items.3.sku"), "");
         let beside = r#"{"find": "t_order_item", "filter": {"items.3.sku": 1, "a": 1}}"#;
         assert!(proposed(beside).ends_with("createIndex({a: 1})"));
@@ -324,7 +324,7 @@ mod tests {
         let command = proposed(query);
         let options = r#"createIndex({name: 1}, {collation: {locale: "en", strength: 2}})"#;
         assert!(command.ends_with(options), "{command}");
-        // One without the collation does not serve it.
+        // An index without the collation does not serve it.
         let ran = format!(
             r#"ran x5 {{"command": {query}, "planSummary": "COLLSCAN", "docsExamined": 5000, "nreturned": 1}}"#
         );
@@ -413,14 +413,14 @@ mod tests {
         let command = &found[0].fix.as_ref().expect("indexes").command();
         let both = ["createIndex({a: 1, t: -1}); ", "createIndex({c: 1, t: -1, b: 1})"];
         assert!(both.iter().all(|index| command.contains(index)), "{command}");
-        // Only the one that is missing.
+        // Only the missing index is proposed.
         let body = format!(
             r#"index {{"key": {{"a": 1, "t": -1}}, "name": "i"}}
             ran x5 {{"command": {query}, "planSummary": "COLLSCAN", "docsExamined": 5000, "nreturned": 1}}"#
         );
         let command = check("W001", &body)[0].fix.as_ref().expect("an index").command();
         assert!(!command.contains("{a: 1") && command.ends_with(both[1]), "{command}");
-        // A branch that no index serves makes the others useless.
+        // A branch without an index makes the others useless.
         let found =
             scan(r#"{"find": "t_order_item", "filter": {"$or": [{"a": 1}, {"b": {"$ne": 1}}]}}"#);
         assert!(
@@ -518,7 +518,7 @@ mod tests {
         assert_eq!((shared.count(), commands.len()), (2, 3), "{commands:?}");
         assert!(found.iter().any(|f| f.todo.contains("it also supports find by {b}")));
         assert!(commands.iter().any(|c| c.ends_with("createIndex({c: 1})")), "{commands:?}");
-        // Texts compared in another way need an index of their own.
+        // Strings with another collation need a separate index.
         let other = ran(r#""filter": {"b": 1}"#)
             + "\n"
             + &ran(r#""filter": {"a": 1, "b": 1}, "collation": {"locale": "en"}"#);

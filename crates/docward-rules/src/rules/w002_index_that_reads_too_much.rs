@@ -137,8 +137,8 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
     }
 }
 
-/// A join by a field that no index of the joined collection begins with: each joins by reading all of it. Where that is
-/// less than `least`, something else is read.
+/// A join by a field that no index of the joined collection begins with: each join reads the whole collection. If its
+/// size is less than `least`, the operations read something else.
 fn unindexed_lookup(evidence: &Evidence, stats: &QueryStats, least: u64) -> Option<Draft> {
     let shape = &stats.shape;
     let lacking = shape.lookups.iter().find_map(|lookup| {
@@ -217,7 +217,7 @@ mod tests {
         let command = &told[0].fix.as_ref().expect("an index").command();
         assert!(command.ends_with("createIndex({code: 1})"), "{command}");
         assert!(found(other, 12, large).is_empty(), "little is read");
-        // All of ten is not what was read.
+        // Ten documents are not the ones that were read.
         assert!(found(other, 20_001, r#"{"documents": 10}"#).is_empty());
         let served = r#"{"key": {"code": 1, "b": 1}, "name": "c"}"#;
         assert!(found(served, 20_001, large).is_empty());

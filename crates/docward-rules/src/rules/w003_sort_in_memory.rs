@@ -1,4 +1,4 @@
-//! CK-12: sorts no index serves.
+//! CK-12: sorts without an index.
 
 use docward_model::{Evidence, Operation};
 

@@ -76,7 +76,7 @@ threshold!(
     "minimum share of reads of the second collection that follow a read of the first"
 );
 
-/// Collections that are read one after the other.
+/// Clauses of collections that are read one after the other.
 const APART: &[&str] = &["DP-1", "DM-07.2", "ER-M.1", "ER-F.1", "AP-S0.5"];
 
 fn check(evidence: &Evidence, cx: &mut Cx<'_>) {

@@ -1,4 +1,4 @@
-//! DM-08.2, DM-08.4, AP-S2.1: writes that let an array grow without end.
+//! DM-08.2, DM-08.4, AP-S2.1: writes that let an array grow without bound.
 
 use docward_model::{
     Draft, Evidence, Field, FieldPath, Level, Namespace, Safety, Seen, Settings, Severity, Step,
@@ -107,7 +107,7 @@ struct Array<'e> {
     path: FieldPath,
     field: Option<&'e Field>,
     bound: Option<Bound>,
-    /// A cap that arrays have passed, in words.
+    /// A cap that arrays exceed, in words.
     broken: Option<String>,
     grows: bool,
 }
@@ -154,7 +154,7 @@ impl<'e> Array<'e> {
 
 fn draft(array: &Array<'_>, count: u64, long: u64) -> Draft {
     let longest = array.longest();
-    // Lengths that pile up show a cap, even if these updates have none.
+    // Lengths that accumulate show a cap, even if these updates have none.
     let is_proven = array.bound.is_none() && (array.grows || longest.is_some_and(|n| n >= long));
     let bounds = match &array.broken {
         Some(broken) => format!(" without a limit; {broken}"),

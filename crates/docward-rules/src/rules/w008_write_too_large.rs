@@ -1,4 +1,4 @@
-//! DM-05.2, LM-2: writes the server refused because the document was too large.
+//! DM-05.2, LM-2: writes that the server refused because the document was too large.
 
 use docward_model::{Draft, Evidence, Level, Operation, Seen, Subject, Unit};
 

@@ -1,4 +1,4 @@
-//! CN-02.1, CN-02.2: connections made for one request and thrown away.
+//! CN-02.1, CN-02.2: connections that are opened for one request and closed.
 
 use docward_model::{
     ConnectionHistory, Draft, Evidence, Need, Seen, Server, Subject, Unit, Workload, WorkloadKind,
@@ -126,10 +126,10 @@ threshold!(
     "minimum time after a start, or between two dates, for the counters of a server to be meaningful"
 );
 
-/// The rows of CN-02.2, in words; the server refuses what is beyond its limit.
+/// The rows of CN-02.2 as text; the server refuses connections beyond its limit.
 const WHY: &str = "without a pool, each request opens a connection and logs in (10 to 50 ms), and the number of connections grows with the load, which is acceptable only for scripts; a pool connects and logs in once, and its size is stable";
 
-/// The same for programs: what, with a connection per request, with a pool.
+/// The rows as data: the figure, its value with a connection per request, and with a pool.
 const COMPARISON: [&str; 4] = [
     "set-up | TCP and TLS for every request | once",
     "authentication | 10 to 50 ms every time | once",
@@ -152,7 +152,7 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
         // The counters of a server that was just started show nothing yet. A log could.
         (None, Some(counted)) if counted.seconds < cx.count(&MIN_UPTIME) => cx.skip(Need::Workload),
         (logged, counted) => {
-            // A log says more: how long each connection lived, and how they came minute by minute.
+            // A log contains more: the lifetime of each connection, and the number of new ones per minute.
             let is_told = logged.is_some_and(|workload| by_log(&workload.connections, cx));
             if let Some(counted) = counted.filter(|_| !is_told) {
                 by_counters(&counted, cx);
@@ -220,7 +220,7 @@ fn by_counters(counted: &Counted<'_>, cx: &mut Cx<'_>) {
     );
 }
 
-/// Reports short connections by the lines of a log; whether it did.
+/// Reports short connections by the lines of a log. Returns whether it did.
 fn by_log(connections: &ConnectionHistory, cx: &mut Cx<'_>) -> bool {
     let short = cx.count(&SHORT_LIFE) * 1000;
     let lived = connections.lifetimes.filter(|&(n, _)| n >= cx.count(&MIN_ENDED));
@@ -341,7 +341,7 @@ mod tests {
     fn cn_02_1_st_16_the_counters_of_a_server_show_short_connections() {
         let found = check("W009", &counted(12, 5260, 1897));
         assert!(found[0].what.contains("mean lifetime is 4.3 s"), "{}", found[0].what);
-        // 1,000 a second over 200 open ones, as in the scenario.
+        // 1,000 a second and 200 open ones, as in the scenario.
         assert_eq!(check("W009", &counted(200, 3_600_000, 3600)).len(), 1);
         // Many that live for minutes: still 1000 a minute.
         assert_eq!(check("W009", &counted(3000, 120_000, 6000)).len(), 1);

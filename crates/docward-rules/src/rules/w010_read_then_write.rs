@@ -1,4 +1,4 @@
-//! CK-15: documents read to be changed in a second step.
+//! CK-15: documents that are read to be changed in a second step.
 
 use docward_model::{Draft, Evidence, Seen, Subject, Unit};
 
@@ -101,7 +101,7 @@ mod tests {
 
     #[test]
     fn ck_15_reads_with_a_session_and_updates_without_one_meet() {
-        // As servers write them down: only commands carry `lsid`, statements of an update do not.
+        // In the notation of servers: only commands have `lsid`, statements of an update do not.
         let find = r#"ran {"command": {"find": "t_stock", "filter": {"_id": 7}, "lsid": {"id": UUID("a75e5c5b-442f-4033-bf8f-23d62eb8ac5e")}}, "client": "10.0.0.7", "appName": "api"}"#;
         let update = r#"ran {"op": "update", "command": {"q": {"_id": 7}, "u": {"$set": {"n": 3}}}, "client": "10.0.0.7", "appName": "api"}"#;
         assert_eq!(check_with("W010", "min-count=1", &format!("{find}\n{update}")).len(), 1);

@@ -1,4 +1,4 @@
-//! SK-4: queries that do not name the shard key.
+//! SK-4: queries without the shard key.
 
 use docward_model::{Draft, Evidence, QueryStats, Seen, Subject, Unit};
 

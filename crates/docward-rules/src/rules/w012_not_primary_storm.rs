@@ -1,4 +1,4 @@
-//! AP-S1.6: clients that keep asking a server that is not the primary.
+//! AP-S1.6: clients that repeatedly use a server that is not the primary.
 
 use std::collections::BTreeMap;
 
@@ -133,7 +133,7 @@ fn length(seconds: u64) -> String {
     if seconds < 120 { format!("{seconds} s") } else { format!("{} min", seconds / 60) }
 }
 
-/// The names of several lists, most frequent first.
+/// Merges the names of several lists, most frequent first.
 fn most_frequent<'a>(counted: impl Iterator<Item = &'a (String, u64)>) -> Vec<String> {
     let mut sums: BTreeMap<&str, u64> = BTreeMap::new();
     counted.for_each(|(name, n)| *sums.entry(name).or_default() += n);
@@ -142,7 +142,7 @@ fn most_frequent<'a>(counted: impl Iterator<Item = &'a (String, u64)>) -> Vec<St
     names.into_iter().map(|(name, _)| name.to_owned()).collect()
 }
 
-/// The connection string to use, as far as the set is known.
+/// The recommended connection string, as far as the set is known.
 fn advice(evidence: &Evidence) -> String {
     let server = evidence.server.as_ref();
     let set = server.and_then(Server::replica_set);

@@ -85,10 +85,10 @@ threshold!(
     "minimum number of documents that show that a field is absent"
 );
 
-/// Documents of a part of a collection that show that a field is absent, as often as all of them.
+/// The minimum number of documents from a part of a collection that prove the absence of a field, as a multiple.
 const OF_A_PART: u64 = 10;
 
-/// Names up to this length differ by one letter without a slip: `x` and `y`, `lat` and `lon`.
+/// Names up to this length often differ by one letter on purpose: `x` and `y`, `lat` and `lon`.
 const SHORT_NAME: usize = 3;
 
 fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
@@ -119,7 +119,7 @@ fn check(evidence: &Evidence, cx: &mut Cx<'_>) {
     }
 }
 
-/// The profile, when it shows what no document has.
+/// The profile, if it can show that a field is absent.
 fn telling(collection: &Collection, least: u64) -> Option<&Profile> {
     let profile = collection.profile.as_ref()?;
     let enough = if profile.documents < profile.total { least * OF_A_PART } else { least };
@@ -129,7 +129,7 @@ fn telling(collection: &Collection, least: u64) -> Option<&Profile> {
     is_told.then_some(profile)
 }
 
-/// The path that was meant, when no document has this one.
+/// The intended path, if no document has this one.
 fn slip(profile: &Profile, path: &str, most: usize) -> Option<String> {
     if !is_absent(profile, path) {
         return None;

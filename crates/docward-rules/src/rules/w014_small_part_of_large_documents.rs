@@ -1,4 +1,4 @@
-//! AP-S2.2: reads that want a small part of large documents.
+//! AP-S2.2: reads of a small part of large documents.
 
 use std::collections::BTreeSet;
 
@@ -143,7 +143,7 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
     );
 }
 
-/// Reads of the collection's documents, not of figures or of an index alone.
+/// Reads of the collection's documents, except computed figures and reads of an index alone.
 fn reads<'e>(evidence: &'e Evidence, collection: &Collection) -> Vec<&'e QueryStats> {
     workload::business_shapes(evidence)
         .filter(|s| s.shape.namespace == collection.namespace && s.shape.operation.is_read())
@@ -151,7 +151,7 @@ fn reads<'e>(evidence: &'e Evidence, collection: &Collection) -> Vec<&'e QuerySt
         .collect()
 }
 
-/// The share of a document's bytes that fields have; `None` when one of them is not known.
+/// The share of a document's bytes that fields take; `None` if one of them is unknown.
 fn share(profile: &Profile, fields: &[String]) -> Option<f64> {
     let bytes = |path: &str| {
         let known = profile.fields.iter().filter(|field| field.path.dotted() == path);
@@ -166,8 +166,8 @@ fn share(profile: &Profile, fields: &[String]) -> Option<f64> {
     Some(wanted as f64 / (profile.sizes.sum.max(1)) as f64)
 }
 
-/// The large fields at the top that none of these reads returns, filters or sorts by, with their
-/// shares of a document's bytes: enough of them to bring the rest below a tenth.
+/// The large top-level fields that none of these reads returns, filters or sorts by, with their shares of a document's
+/// bytes. There must be enough of them to bring the rest below a tenth.
 fn bulk<'p>(profile: &'p Profile, small: &[(&QueryStats, f64)]) -> Vec<(&'p str, f64)> {
     let mut used: BTreeSet<&str> = BTreeSet::from(["_id"]);
     for (stats, _) in small {

@@ -1,4 +1,4 @@
-//! CK-15: values read, changed in memory and written back.
+//! CK-15: values that are read, changed in memory and written back.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -82,7 +82,7 @@ declare_rule! {
 
 /// A case in which a write is not reported, or only to users who select `pedantic`.
 struct Exception {
-    /// As the page says it, in its list of exceptions.
+    /// The text of the page, in its list of exceptions.
     #[cfg_attr(not(test), expect(dead_code, reason = "a test compares it with the page"))]
     text: &'static str,
     is_silent: bool,
@@ -131,7 +131,7 @@ const EXCEPTIONS: [Exception; 7] = [
     },
 ];
 
-/// The file, the function, the collection it writes to, and the line of the function where it has no name.
+/// The file, the function, the collection it writes to, and the line of the function if it has no name.
 type Function<'a> = (&'a str, Option<&'a str>, Option<&'a str>, Option<u32>);
 
 fn check(evidence: &Evidence, cx: &mut Cx<'_>) {

@@ -114,7 +114,7 @@ fn is_certain(evidence: &Evidence, found: &Code, query: &LoopQuery, most: u64) -
         && code::runs_by_itself(found, &query.place)
 }
 
-/// The most elements that a list can have; `None` if nothing bounds it.
+/// The maximum number of elements of a list; `None` if it has no bound.
 fn length(evidence: &Evidence, list: &ListSource) -> Option<u64> {
     match list {
         ListSource::Constant => Some(0),

@@ -1,4 +1,4 @@
-//! CK-15: the next number of a series, computed from what was read before.
+//! CK-15: the next number of a series, computed from an earlier read.
 
 use docward_model::{
     Collection, Draft, Evidence, Severity,

@@ -1,4 +1,4 @@
-//! CP-7, beyond its letter: calls of a driver whose result nothing waits for.
+//! CP-7, interpreted broadly: calls of a driver whose result no code awaits.
 
 use docward_model::{
     Evidence, Severity,

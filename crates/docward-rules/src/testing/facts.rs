@@ -43,9 +43,9 @@ pub(super) fn uri_of(text: &str, purpose: Purpose) -> ClientUri {
     parsed.client(purpose)
 }
 
-/// `network {"public_ip": [], "load_balancer_vip": ["10.0.0.100"], "listener_port": [27017], "groups":
-/// [{"name": "sg", "layer": "mongodb", "rules": [{"sources": ["10.0.0.0/8"], "ports": ["27017"]}]}]}`;
-/// a rule with `"deny": true` keeps out, a source that is no range is a name.
+/// `network {"public_ip": [], "load_balancer_vip": ["10.0.0.100"], "listener_port": [27017], "groups": [{"name": "sg",
+/// "layer": "mongodb", "rules": [{"sources": ["10.0.0.0/8"], "ports": ["27017"]}]}]}`. A rule with `"deny": true`
+/// denies access; a source that is not a range is a name.
 pub(super) fn network(facts: &Value) -> Network {
     let text = |value: &Value| value.as_text().expect("text").to_owned();
     let list = |value: &Value, key: &str| value.get(key).map_or(&[][..], Value::items).to_vec();
@@ -69,7 +69,7 @@ pub(super) fn network(facts: &Value) -> Network {
         let single = || source.parse::<std::net::IpAddr>().map(Into::into);
         match source.parse().or_else(|_| single()) {
             Ok(range) => Peer::Range(range),
-            // As AWS names lists of addresses.
+            // AWS names lists of addresses like this.
             Err(_) if source.starts_with("pl-") => Peer::Listed(source),
             Err(_) => Peer::Named(source),
         }
@@ -198,8 +198,8 @@ pub(super) fn server(facts: &Value) -> Server {
     }
 }
 
-/// `"roles": [{…, "privileges": [{"db": "", "collection": "", "actions": ["find"]}]}]`; `"cluster": true`
-/// and `"anyResource": true` stand in the place of both names.
+/// `"roles": [{…, "privileges": [{"db": "", "collection": "", "actions": ["find"]}]}]`; `"cluster": true` and
+/// `"anyResource": true` replace both names.
 fn role_privileges(facts: &Value) -> Option<Vec<RolePrivilege>> {
     let roles = facts.get("roles").map_or(&[][..], Value::items);
     if !roles.iter().any(|role| role.get("privileges").is_some()) {

@@ -223,7 +223,7 @@ fn of_place(
     if names.0 != names.1 {
         let opens = names.1 && closed(all.0);
         let shuts = names.0 && closed(all.1);
-        // If other fields of an object have a schema of their own, naming a field has more than one
+        // If other fields of an object have a separate schema, naming a field has more than one
         // effect.
         let is_plain = !facts::is_ruled_around(all.0, path) && !facts::is_ruled_around(all.1, path);
         if opens || shuts || !is_plain {
@@ -317,7 +317,7 @@ fn effect(
     if keyword == "additionalProperties" || keyword == "additionalItems" {
         let open = |value: Option<&Bson>| value.is_none_or(|v| v == &Bson::Boolean(true));
         let shut = |value: Option<&Bson>| value == Some(&Bson::Boolean(false));
-        // With patterns over names, the set of other permitted fields depends on more than this.
+        // With patterns over names, the set of other permitted fields depends on other facts.
         let is_plain = !a.keywords.contains_key("patternProperties")
             && !b.keywords.contains_key("patternProperties");
         return match (before, after) {

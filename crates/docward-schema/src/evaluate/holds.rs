@@ -93,7 +93,7 @@ fn any(parts: &[Expr], mut ask: impl FnMut(&Expr) -> Result<bool, Fault>) -> Res
 }
 
 impl Test {
-    /// How the test treats an array at the end of the path.
+    /// The treatment of an array at the end of the path.
     fn leaf(&self) -> Leaf {
         match self {
             Self::Size(_)

@@ -27,14 +27,14 @@ impl<'d> Subject<'d> {
     }
 }
 
-/// How an array at the end of a path is evaluated.
+/// The evaluation of an array at the end of a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Leaf {
-    /// As itself.
+    /// It is evaluated as itself.
     Whole,
-    /// As its elements.
+    /// Its elements are evaluated.
     Elements,
-    /// As its elements, then as itself.
+    /// Its elements are evaluated, then the array itself.
     Both,
 }
 
@@ -83,7 +83,7 @@ fn descend<'d, 'p>(
                 left = rest;
             }
             (Some(Raw { tag: ARRAY, .. }), rest) => return Ok((value, rest.unwrap_or_default())),
-            // A value that is neither an object nor an array has nothing below it.
+            // A value that is neither an object nor an array has no fields.
             (_, Some(_)) => return Ok((None, b"")),
             (value, None) => return Ok((value, b"")),
         }

@@ -16,11 +16,11 @@ pub(crate) struct Expr {
 /// The contribution of a condition to an explanation.
 #[derive(Debug)]
 pub(crate) enum Note {
-    /// Nothing, including everything below it.
+    /// The condition and everything below it are not explained.
     Silent,
-    /// Nothing itself, but conditions below it contribute.
+    /// The condition itself is not explained, but conditions below it contribute.
     Through,
-    /// The server cannot explain it, and so explains nothing of the validator.
+    /// The server cannot explain it, and therefore does not explain any part of the validator.
     Unknown,
     /// An explanation for the whole expression.
     Told(Box<Account>),

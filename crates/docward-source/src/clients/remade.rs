@@ -1,4 +1,4 @@
-//! Clients that are made again and again: for each request, in a loop, opened and closed by every function.
+//! Clients that are created repeatedly: for each request, in a loop, opened and closed by every function.
 
 use std::collections::BTreeSet;
 
@@ -9,17 +9,17 @@ use super::super::{
     ir::{Expr, Kind, ScopeId, ScopeKind, StatementKind},
 };
 
-/// How a loop is called among what runs again and again.
+/// The name of a loop in messages about code that runs repeatedly.
 const A_LOOP: &str = "a loop";
 /// Methods that close a client.
 const CLOSES: [&str; 2] = ["disconnect", "close"];
 
-/// Members and calls by which code asks whether a client is there, or keeps the one it makes.
+/// Members and calls by which code tests whether a client exists, or keeps the one it creates.
 const KEEPS: [&str; 6] =
     ["readyState", "isConnected", "is_connected", "Do", "getInstance", "get_instance"];
 
 impl<'u, 't> Scan<'u, 't> {
-    /// Whether a client is made again and again.
+    /// Records a client that is created repeatedly.
     pub(super) fn remade(&mut self, scope: ScopeId, expr: &'u Expr<'t>) {
         let unit = self.values.unit;
         if self.is_kept_by_mongoose(expr) {
@@ -41,8 +41,8 @@ impl<'u, 't> Scan<'u, 't> {
             self.remake(within, expr.at, scope, None);
             return;
         }
-        // A function that hands out a new client each time, or a class that makes one for itself: bad when a handler
-        // calls it.
+        // A function that returns a new client each time, or a class that creates one for itself, is a problem if a
+        // handler calls it.
         let class = unit.class(unit.scopes[id].parent);
         let is_constructor = matches!(function.name, "__init__" | "constructor");
         let name = match class {
@@ -101,7 +101,8 @@ impl<'u, 't> Scan<'u, 't> {
         found
     }
 
-    /// `mongoose.connect(uri)`: while its connection is open it does nothing, so who closes none makes one only.
+    /// `mongoose.connect(uri)` does nothing while its connection is open, so code that never closes the connection
+    /// creates only one.
     fn is_kept_by_mongoose(&self, expr: &Expr<'_>) -> bool {
         let Some(call) = expr.call() else { return false };
         let of = call.receiver().and_then(Expr::path);
@@ -110,7 +111,7 @@ impl<'u, 't> Scan<'u, 't> {
             && !self.calls_any(0, &CLOSES)
     }
 
-    /// Functions of the file that return what they get from one that makes a client each time:
+    /// Functions of the file that return the result of a function that creates a client each time:
     /// `def rates(): return connect()["rates"]`.
     fn callers_of_factory(&self, name: &str) -> Vec<&'t str> {
         let unit = self.values.unit;
@@ -126,8 +127,8 @@ impl<'u, 't> Scan<'u, 't> {
         callers.collect()
     }
 
-    /// The function around a call that makes a client, when it hands that on and keeps it no longer than a request:
-    /// `g.db = connect()` of Flask.
+    /// The enclosing function of a call that creates a client, if it passes the client on and keeps it no longer than a
+    /// request: `g.db = connect()` of Flask.
     fn hands_on(&self, scope: ScopeId, at: usize) -> Option<&'t str> {
         let unit = self.values.unit;
         let (id, function) = unit.function(scope)?;
@@ -146,7 +147,7 @@ impl<'u, 't> Scan<'u, 't> {
         .then_some(function.name)
     }
 
-    /// Whether a client is made only for a caller that asks for one of its own: a parameter decides.
+    /// Whether a client is created only for a caller that requests a separate one: a parameter decides.
     fn is_made_on_demand(&self, id: ScopeId, scope: ScopeId) -> bool {
         let unit = self.values.unit;
         let ScopeKind::Function(function) = &unit.scopes[id].kind else { return false };
@@ -157,7 +158,7 @@ impl<'u, 't> Scan<'u, 't> {
         })
     }
 
-    /// Whether a class hands out one object for all: then its constructor runs once.
+    /// Whether a class returns the same object to all callers: then its constructor runs once.
     fn is_shared_class(&self, id: ScopeId) -> bool {
         let unit = self.values.unit;
         let says_so = |name: &str| {
@@ -174,7 +175,7 @@ impl<'u, 't> Scan<'u, 't> {
         })
     }
 
-    /// Whether a loop makes the same client again: nothing that is given to it changes.
+    /// Whether a loop creates the same client again: none of its arguments change.
     fn is_the_same_each_time(&self, expr: &'u Expr<'t>, scope: ScopeId) -> bool {
         let Some(call) = expr.call() else { return false };
         call.args.iter().all(|arg| {
@@ -187,13 +188,13 @@ impl<'u, 't> Scan<'u, 't> {
         })
     }
 
-    /// Whether the connection string comes with the request: then each may lead elsewhere, and there is no
+    /// Whether the connection string comes with the request: each request may then connect elsewhere, and there is no
     /// client to reuse.
     pub(super) fn is_asked_for(&self, uri: &'u Expr<'t>, scope: ScopeId) -> bool {
         self.origins(uri, scope).contains(&Origin::Request)
     }
 
-    /// A client that others share, connected and closed by a handler.
+    /// Records a shared client that a handler connects and closes.
     pub(super) fn opened_and_closed(&mut self) {
         let unit = self.values.unit;
         let mut opened = Vec::new();
@@ -240,7 +241,7 @@ impl<'u, 't> Scan<'u, 't> {
         if keeps {
             return true;
         }
-        // A test around it, or one before it that leaves the function.
+        // A test around it, or a test before it that leaves the function.
         let tested: Vec<String> = unit
             .scopes
             .iter()
@@ -284,8 +285,8 @@ impl<'u, 't> Scan<'u, 't> {
         })
     }
 
-    /// Whether what is assigned to a name outlives the function: not the names of a function of Python, and
-    /// not what Flask throws away after each request.
+    /// Whether a value assigned to a name outlives the function. Names in functions of Python do not, nor do the
+    /// objects that Flask discards after each request.
     fn outlives(&self, path: &str, id: ScopeId) -> bool {
         let unit = self.values.unit;
         let root = path.split('.').next().unwrap_or(path);
@@ -303,7 +304,7 @@ impl<'u, 't> Scan<'u, 't> {
         }
     }
 
-    /// Calls of functions in other files that make a client each time.
+    /// Records calls of functions in other files that create a client each time.
     pub(super) fn factories_of_others(&mut self) {
         if self.values.known.factories.is_empty() {
             return;

@@ -51,7 +51,7 @@ pub(crate) static DIALECT: Dialect = Dialect {
     is_route: |to| {
         let method = to.rsplit('.').next().unwrap_or(to);
         let is_mapped = ["MapGet", "MapPost", "MapPut", "MapDelete", "MapPatch", "MapMethods"];
-        // Services that are registered like this are created again for each request, or for each use.
+        // Services that are registered this way are created again for each request, or for each use.
         is_mapped.contains(&method)
             || ["AddScoped", "AddTransient"].contains(&method)
             || handlers::is_route(to)
@@ -113,7 +113,7 @@ const PROPERTIES: [(&str, &str); 25] = [
     ("AuthenticationMechanism", "authMechanism"),
 ];
 
-/// Methods of the driver that have a twin which waits without blocking: `UpdateOneAsync` does what `UpdateOne` does.
+/// Methods of the driver that have an asynchronous variant: `UpdateOneAsync` does what `UpdateOne` does.
 const DRIVER_METHODS: [&str; 24] = [
     "Aggregate",
     "BulkWrite",
@@ -380,7 +380,7 @@ fn parameters<'t>(l: &mut Lower<'_, 't>, node: Node<'_>) -> Vec<(&'t str, &'t st
     out
 }
 
-/// A variable, or a field of the class around: `_client` is `this._client`.
+/// A variable, or a field of the enclosing class: `_client` is `this._client`.
 fn variable<'t>(l: &Lower<'_, 't>, node: Node<'_>, scope: ScopeId) -> Kind<'t> {
     let name = l.text(node);
     let unit = &l.unit;
@@ -400,12 +400,12 @@ fn variable<'t>(l: &Lower<'_, 't>, node: Node<'_>, scope: ScopeId) -> Kind<'t> {
     Kind::Member(Box::new(this), name)
 }
 
-/// One variable of a declaration, which says the class of `new(…)`.
+/// One variable of a declaration, which names the class of `new(…)`.
 fn declared(l: &mut Lower<'_, '_>, node: Node<'_>, declarator: Node<'_>, scope: ScopeId) {
     let Some(name) = declarator.child_by_field_name("name") else { return };
     let class = l.field_text(node, "type");
     let text = l.text(name);
-    // Fields were noted with the class.
+    // Fields were recorded with the class.
     if !matches!(l.unit.scopes[scope].kind, ScopeKind::Class { .. }) {
         l.unit.block_names.push((scope, text));
         l.locals.insert((scope, text));
@@ -430,7 +430,7 @@ fn type_name(text: &str) -> &str {
     text.rsplit(['.', ':']).next().unwrap_or(text).trim()
 }
 
-/// The name of a member, without type arguments, and without the ending of methods of the driver that do not block.
+/// The name of a member, without type arguments and the suffix of asynchronous methods of the driver.
 fn member_name<'t>(l: &Lower<'_, 't>, node: Node<'_>) -> &'t str {
     let name = type_name(l.field_text(node, "name"));
     name.strip_suffix("Async").filter(|name| DRIVER_METHODS.contains(name)).unwrap_or(name)
@@ -442,7 +442,7 @@ fn invocation<'t>(l: &mut Lower<'_, 't>, node: Node<'_>, scope: ScopeId) -> Kind
     if let Some(document) = fluent::call(l, function, list, scope) {
         return document;
     }
-    // `nameof(User.Email)` is a text.
+    // `nameof(User.Email)` is a string.
     if function.kind() == "identifier" && l.text(function) == "nameof" {
         let path = list.map_or("", |list| l.text(list)).trim_matches(['(', ')']);
         let name = path.rsplit('.').next().unwrap_or(path);
@@ -454,7 +454,7 @@ fn invocation<'t>(l: &mut Lower<'_, 't>, node: Node<'_>, scope: ScopeId) -> Kind
     l.call(callee, args)
 }
 
-/// `asks` says that functions among the arguments are conditions on documents.
+/// `asks` means that functions among the arguments are conditions on documents.
 fn arguments<'t>(
     l: &mut Lower<'_, 't>,
     list: Option<Node<'_>>,
@@ -479,7 +479,8 @@ fn arguments<'t>(
     args
 }
 
-/// `new Class(…) { Name = … }`: documents and lists are what they hold, the properties of others are arguments.
+/// `new Class(…) { Name = … }`: the braces contain the content of documents and lists, and the arguments of other
+/// classes.
 fn created<'t>(l: &mut Lower<'_, 't>, node: Node<'_>, class: &'t str, scope: ScopeId) -> Kind<'t> {
     let list = node.child_by_field_name("arguments").or_else(|| part(node, "argument_list"));
     let initializer = part(node, "initializer_expression");
@@ -649,7 +650,8 @@ fn client<'u, 't>(scan: &Scan<'u, 't>, expr: &'u Expr<'t>, scope: ScopeId) -> Op
     })
 }
 
-/// Settings, or what leads to them: a text, `new MongoUrl(…)`, `MongoClientSettings.FromConnectionString(…)`.
+/// Settings, or an expression that yields them: a string, `new MongoUrl(…)`,
+/// `MongoClientSettings.FromConnectionString(…)`.
 fn read_settings<'u, 't>(
     scan: &Scan<'u, 't>,
     given: &'u Expr<'t>,
@@ -768,7 +770,7 @@ fn property<'u, 't>(
     }
 }
 
-/// Whether a function uses what is around it: then each one that is made is another one, and so are the settings.
+/// Whether a function captures variables. Each instance of it is then a different one, and so are the settings.
 fn captures(unit: &Unit<'_>, id: ScopeId) -> bool {
     let is_own = |name: &str| {
         let declares = |at: ScopeId| match &unit.scopes[at].kind {

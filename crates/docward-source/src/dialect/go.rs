@@ -336,7 +336,7 @@ fn client<'u, 't>(scan: &Scan<'u, 't>, expr: &'u Expr<'t>, scope: ScopeId) -> Op
     })
 }
 
-/// Structs of Go that a file gives to a collection: `InsertOne(ctx, User{…})`, or a variable of the type.
+/// Structs of Go that a file passes to a collection: `InsertOne(ctx, User{…})`, or a variable of the type.
 pub(crate) fn stored_structs<'u, 't>(values: &Values<'u, 't>, text: &str) -> BTreeSet<String> {
     let unit = values.unit;
     let mut stored = BTreeSet::new();
@@ -379,7 +379,7 @@ pub(crate) fn stored_structs<'u, 't>(values: &Values<'u, 't>, text: &str) -> BTr
     stored
 }
 
-/// Structs of Go that a file makes with values in them: only what is made can be written.
+/// Structs of Go that a file creates with values: only a created struct can be written.
 pub(crate) fn made_structs(unit: &Unit<'_>, text: &str) -> BTreeSet<String> {
     let mut made = BTreeSet::new();
     unit.each(|_, expr| {

@@ -38,7 +38,7 @@ pub(super) const JVM: Dialect = Dialect {
     ..USUAL
 };
 
-/// Modules of web frameworks, by how their names begin.
+/// Modules of web frameworks, by the start of their names.
 const FRAMEWORKS: [&str; 8] = [
     "org.springframework.web",
     "jakarta.ws.rs",
@@ -297,7 +297,7 @@ fn versioned(unit: &Unit<'_>, text: &str, out: &mut Known) {
     }
 }
 
-/// Classes that documents of Spring Data have fields of, alone or in lists: they are stored with them.
+/// Classes that are types of fields in documents of Spring Data, alone or in lists: they are stored with the documents.
 fn stored_parts(values: &Values<'_, '_>, text: &str, out: &mut Known) {
     let unit = values.unit;
     for scope in &unit.scopes {

@@ -47,7 +47,7 @@ fn node<'t>(l: &mut Lower<'_, 't>, node: Node<'_>, scope: ScopeId) -> Kind<'t> {
         }
         "function_declaration" | "anonymous_function" => {
             let marks = marks(l, node, scope);
-            // Defaults of parameters are siblings of the parameters, and are values like others.
+            // Defaults of parameters are lowered as expressions.
             for child in part(node, "function_value_parameters").map(parts).unwrap_or_default() {
                 if child.kind() != "parameter" {
                     let expr = l.node(child, scope);
@@ -289,7 +289,8 @@ fn arguments<'t>(l: &mut Lower<'_, 't>, list: Node<'_>, scope: ScopeId) -> Vec<A
         .collect()
 }
 
-/// Replaces `$name` in a text by the value of the name. The grammar has only pieces of text there.
+/// Replaces `$name` in a string by the value of the name. The grammar has only pieces of text
+/// there.
 fn with_names<'t>(text: Kind<'t>, source: &'t str, start: usize) -> Kind<'t> {
     let Kind::Text(held) = text else { return text };
     let mut parts = Vec::new();

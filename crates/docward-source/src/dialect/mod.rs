@@ -1,8 +1,8 @@
 //! Translates each language into a common form. Each language has one [`Dialect`], in a separate file.
 //!
-//! A dialect brings syntax trees into the [`ir`](crate::ir) and answers what cannot be asked in the same words
-//! everywhere: what makes a client, what handles a request, how texts are filled in, how the environment is read.
-//! All other modules work on the small form and ask the dialect through [`crate::Language::dialect`].
+//! A dialect lowers syntax trees to the [`ir`](crate::ir). It answers the questions that differ between languages: what
+//! creates a client, what handles a request, how strings are formatted, how the environment is read. All other modules
+//! work on the lowered form and call the dialect through [`crate::Language::dialect`].
 
 pub(crate) mod csharp;
 pub(crate) mod go;
@@ -23,28 +23,28 @@ use crate::{
     values::{Signs, Values},
 };
 
-/// A database, where it is named, and a collection.
+/// A database, if it is named, and a collection.
 type Named = (Option<String>, String);
 
 /// The properties of a language for MongoDB.
 pub(crate) struct Dialect {
-    /// Brings one node of the grammar into the small form.
+    /// Lowers one node of the grammar.
     pub(crate) lower: for<'t> fn(&mut Lower<'_, 't>, Node<'_>, ScopeId) -> Kind<'t>,
-    /// The client that an expression makes.
+    /// The client that an expression creates.
     pub(crate) client: for<'u, 't> fn(&Scan<'u, 't>, &'u Expr<'t>, ScopeId) -> Option<Made<'u, 't>>,
-    /// Whether a call makes a client, for paths that lead from it to databases and collections.
+    /// Whether a call creates a client, for paths that lead from it to databases and collections.
     pub(crate) is_client: for<'t> fn(&Unit<'t>, &Call<'t>) -> bool,
     /// Whether the driver keeps a pool of connections. Without one, options of pools have no effect.
     pub(crate) has_pools: bool,
-    /// A call that the driver raises an error for.
+    /// A call for which the driver raises an error.
     pub(crate) refused: for<'u, 't> fn(&Scan<'u, 't>, &'u Call<'t>) -> Option<RefusedCall>,
-    /// A password that a call gives to the driver in addition to the connection string, and its name there.
+    /// A password that a call passes to the driver in addition to the connection string, and its name there.
     pub(crate) password: for<'u, 't> fn(
         &Values<'u, 't>,
         &'u Call<'t>,
         ScopeId,
     ) -> Option<(&'u Expr<'t>, &'static str)>,
-    /// The database and collection that a call names, where that takes more than a look at its first text.
+    /// The database and collection that a call names, if its first string does not suffice.
     pub(crate) collection: for<'u, 't> fn(&Values<'u, 't>, &'u Call<'t>, ScopeId) -> Option<Named>,
     /// Whether a call connects right away. Most clients connect with their first operation.
     pub(crate) connects: for<'u, 't> fn(&Scan<'u, 't>, &'u Expr<'t>, &'u Call<'t>, ScopeId) -> bool,
@@ -56,15 +56,15 @@ pub(crate) struct Dialect {
     pub(crate) reads_environment: &'static [&'static str],
     /// The expression that reads a variable in place of a literal, if it compiles everywhere.
     pub(crate) lookup: fn(Language) -> Option<Lookup>,
-    /// Functions whose first argument is a text that the others are filled into.
+    /// Functions whose first argument is a format string for the other arguments.
     pub(crate) formats: &'static [(&'static str, Signs)],
-    /// The same for the method `format` of texts.
+    /// The placeholder syntax of the method `format` of strings.
     pub(crate) format_method: Signs,
     /// The kind of handler that an annotation declares, if a framework calls the function for each request.
     pub(crate) handler_mark: fn(&str) -> Option<&'static str>,
     /// Other functions that a framework calls for each request or event, in words.
     pub(crate) handles: for<'t> fn(&Unit<'t>, ScopeId, &Function<'t>, &str) -> Option<String>,
-    /// Whether a call registers the function that it is given for a path or event.
+    /// Whether a call registers the function in its arguments for a path or event.
     pub(crate) is_route: fn(&str) -> bool,
     /// Whether a serverless platform calls a function.
     pub(crate) is_serverless: for<'t> fn(&Unit<'t>, &Function<'t>) -> bool,
@@ -76,9 +76,9 @@ pub(crate) struct Dialect {
     pub(crate) plain_functions: &'static [&'static str],
     /// Minimum number of arguments before the name in `createCollection`.
     pub(crate) leading_arguments: usize,
-    /// Whether comparisons may have more than two sides, and come as a list of them.
+    /// Whether comparisons may have more than two operands, and are lowered to a list of them.
     pub(crate) chains_comparisons: bool,
-    /// Whether a file is imported under a name that it is given: `const User = require('./models/user')`.
+    /// Whether the importing file chooses the name of an import: `const User = require('./models/user')`.
     pub(crate) names_imported_files: bool,
     /// Whether a class declares documents.
     pub(crate) is_document_class: for<'t> fn(&Unit<'t>, &[&'t str], &[Mark<'t>]) -> bool,
@@ -93,7 +93,7 @@ pub(crate) struct Dialect {
 /// The meaning of a bare number as a duration.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Duration {
-    /// The method that takes it knows.
+    /// The unit depends on the method.
     Unknown,
     /// Nanoseconds.
     Nanoseconds,

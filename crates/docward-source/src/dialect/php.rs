@@ -293,7 +293,7 @@ fn last_segment(text: &str) -> &str {
     text.rsplit('\\').next().unwrap_or(text)
 }
 
-/// An assignment, which is what is assigned to as well: `return $this->client = new Client($uri)`.
+/// Lowers an assignment. Its value is its target: `return $this->client = new Client($uri)`.
 fn assigned<'t>(l: &mut Lower<'_, 't>, node: Node<'_>, adds: bool, scope: ScopeId) -> Kind<'t> {
     let target = l.field(node, "left", scope);
     let value = l.field(node, "right", scope);
@@ -319,7 +319,7 @@ fn branches<'t>(l: &mut Lower<'_, 't>, node: Node<'_>, scope: ScopeId) -> Kind<'
     Kind::Other(Vec::new())
 }
 
-/// A name of a class or function, with the namespace that is written before it: `MongoDB\Client`.
+/// Lowers a name of a class or function, with its written namespace: `MongoDB\Client`.
 fn class_or_function<'t>(l: &mut Lower<'_, 't>, node: Node<'_>, scope: ScopeId) -> Expr<'t> {
     if node.kind() != "qualified_name" {
         return l.node(node, scope);
@@ -328,7 +328,7 @@ fn class_or_function<'t>(l: &mut Lower<'_, 't>, node: Node<'_>, scope: ScopeId) 
     let text = l.text(node).trim_start_matches('\\');
     let kind = match text.rsplit_once('\\') {
         Some((namespace, name)) => {
-            // A file that writes whole names imports nothing.
+            // A file that writes fully qualified names imports nothing.
             l.import("", namespace, name);
             let of = Expr { at, end, kind: Kind::Name(namespace) };
             Kind::Member(Box::new(of), name)
@@ -411,7 +411,7 @@ fn array<'t>(l: &mut Lower<'_, 't>, node: Node<'_>, scope: ScopeId) -> Kind<'t> 
     Kind::Object(entries)
 }
 
-/// Lowers a text in double quotes. Every part that is neither text nor an escape is interpolated.
+/// Lowers a string in double quotes. Every part that is neither text nor an escape is interpolated.
 fn filled_in<'t>(l: &mut Lower<'_, 't>, node: Node<'_>, scope: ScopeId) -> Kind<'t> {
     let mut held = Vec::new();
     for child in parts(node) {
@@ -434,7 +434,7 @@ fn parameters<'t>(
     for parameter in parts(list) {
         let name = variable(l.field_text(parameter, "name"));
         out.push((name, last_segment(l.field_text(parameter, "type"))));
-        // Defaults are values like others.
+        // Defaults of parameters are lowered as expressions.
         l.block_field(parameter, "default_value", scope);
     }
     out
@@ -469,7 +469,8 @@ fn marks<'t>(l: &mut Lower<'_, 't>, node: Node<'_>, scope: ScopeId) -> Vec<Mark<
     marks
 }
 
-/// The whole name of the class that a call makes an object of, as the file imports it.
+/// Returns the fully qualified name of the class that a call instantiates, by the imports of the
+/// file.
 fn class_of(unit: &Unit<'_>, call: &Call<'_>) -> String {
     let (namespace, name) = match &call.callee.kind {
         Kind::Name(name) => ("", *name),
@@ -524,7 +525,7 @@ fn client<'u, 't>(scan: &Scan<'u, 't>, expr: &'u Expr<'t>, scope: ScopeId) -> Op
         options,
         whole,
         hosts: Vec::new(),
-        // The extension keeps a client for the next request of the process that asks for the same.
+        // The extension keeps a client for the next request of the process with the same settings.
         is_shared,
     })
 }

@@ -43,7 +43,7 @@ pub(crate) static DIALECT: Dialect = Dialect {
     ..USUAL
 };
 
-/// Modules of web frameworks, by how their names begin.
+/// Modules of web frameworks, by the start of their names.
 const FRAMEWORKS: [&str; 12] = [
     "flask",
     "django",
@@ -98,7 +98,7 @@ fn node<'t>(l: &mut Lower<'_, 't>, node: Node<'_>, scope: ScopeId) -> Kind<'t> {
         "for_in_clause" => {
             let left = l.field(node, "left", scope);
             let list = l.field(node, "right", scope);
-            // The comprehension around it runs for each element.
+            // The enclosing comprehension runs for each element.
             l.iterate(node.child_by_field_name("left"), &list, node.parent(), scope);
             Kind::Other(vec![left, list])
         }
@@ -230,7 +230,7 @@ fn defined<'t>(
     Kind::Other(Vec::new())
 }
 
-/// Defaults of parameters are values like others.
+/// Defaults of parameters are lowered as expressions.
 fn defaults<'t>(l: &mut Lower<'_, 't>, node: Node<'_>, scope: ScopeId) {
     let list = node.child_by_field_name("parameters");
     for child in list.map(parts).unwrap_or_default() {
@@ -368,7 +368,7 @@ fn client<'u, 't>(scan: &Scan<'u, 't>, expr: &'u Expr<'t>, scope: ScopeId) -> Op
     })
 }
 
-/// `readPreference=ReadPreference.SECONDARY_PREFERRED`: PyMongo takes a word there, not an object.
+/// `readPreference=ReadPreference.SECONDARY_PREFERRED`: PyMongo accepts a string there, not an object.
 fn refused<'u, 't>(scan: &Scan<'u, 't>, call: &'u Call<'t>) -> Option<RefusedCall> {
     let value = call.named("readPreference")?;
     let mode = mode(value).filter(|_| matches!(value.kind, Kind::Member(..)))?;
@@ -406,7 +406,7 @@ fn handler_mark(path: &str) -> Option<&'static str> {
 }
 
 fn handles<'t>(unit: &Unit<'t>, _: ScopeId, function: &Function<'t>, file: &str) -> Option<String> {
-    // `@route('/users')` of Bottle, which has an application of its own.
+    // `@route('/users')` of Bottle, which has a default application.
     let of_bottle = |mark: &Mark<'_>| {
         matches!(mark.path.as_str(), "route" | "get" | "post" | "put" | "delete" | "patch")
             && unit.import(&mark.path).is_some_and(|import| import.module == "bottle")

@@ -24,7 +24,7 @@ pub(crate) static DIALECT: Dialect = Dialect {
     client,
     connects,
     formats: &[("util.format", Signs::Percent)],
-    // A look into the environment has another type than a text, which TypeScript refuses.
+    // Reading the environment has another type than a string, so TypeScript refuses it in place of a literal.
     lookup: |language| {
         let lookup = Lookup { expression: "process.env.MONGODB_URI", needs: None };
         (language == Language::JavaScript).then_some(lookup)
@@ -53,7 +53,7 @@ pub(crate) static DIALECT: Dialect = Dialect {
     ..USUAL
 };
 
-/// Modules of web frameworks, by how their names begin.
+/// Modules of web frameworks, by the start of their names.
 const FRAMEWORKS: [&str; 16] = [
     "express",
     "fastify",
@@ -135,7 +135,7 @@ fn node<'t>(l: &mut Lower<'_, 't>, node: Node<'_>, scope: ScopeId) -> Kind<'t> {
             l.block(node, scope)
         }
         "variable_declaration" => {
-            // `var` counts in the whole function.
+            // `var` is visible in the whole function.
             let function = l.unit.around(scope).find(|id| {
                 matches!(
                     l.unit.scopes[*id].kind,
@@ -185,13 +185,13 @@ fn node<'t>(l: &mut Lower<'_, 't>, node: Node<'_>, scope: ScopeId) -> Kind<'t> {
             {
                 function.exported = true;
             }
-            // `cached ??= make()` gives a value; it adds to none.
+            // `cached ??= make()` assigns a value; it does not add to one.
             let operator = l.field_text(node, "operator");
             let adds =
                 node.kind().starts_with("augmented") && !matches!(operator, "??=" | "||=" | "&&=");
             let copy = value.clone();
             l.assign(target, value, adds, scope);
-            // `return cached = x` is the value, too; what was filed is not filed again.
+            // `return cached = x` also returns the value; parts that were already recorded are not recorded again.
             match copy.kind {
                 Kind::Function(_) | Kind::Call(_) | Kind::Object(_) | Kind::List(_) => {
                     Kind::Other(Vec::new())
@@ -302,7 +302,7 @@ fn node<'t>(l: &mut Lower<'_, 't>, node: Node<'_>, scope: ScopeId) -> Kind<'t> {
     }
 }
 
-/// Notes the names that a declaration makes.
+/// Records the names that a declaration introduces.
 fn declare<'t>(l: &mut Lower<'_, 't>, node: Node<'_>, scope: ScopeId) {
     for name in parts(node).into_iter().filter_map(|part| part.child_by_field_name("name")) {
         if name.kind() == "identifier" {
@@ -312,7 +312,7 @@ fn declare<'t>(l: &mut Lower<'_, 't>, node: Node<'_>, scope: ScopeId) {
     }
 }
 
-/// A function that is given a name by what it is assigned to.
+/// A function whose name is that of its assignment target.
 fn name_function<'t>(l: &mut Lower<'_, 't>, value: &Expr<'t>, name: &'t str) {
     if let Kind::Function(id) = value.kind
         && let ScopeKind::Function(function) = &mut l.unit.scopes[id].kind
@@ -365,7 +365,7 @@ fn is_all(call: &Call<'_>) -> bool {
         && matches!(call.args.as_slice(), [Arg { value, .. }] if matches!(value.kind, Kind::List(_)))
 }
 
-/// `const [user, cart] = await Promise.all([findUser(), findCart()])`: each name is given its own.
+/// `const [user, cart] = await Promise.all([findUser(), findCart()])`: each name receives its own value.
 fn assign_each<'t>(l: &mut Lower<'_, 't>, names: Vec<Expr<'t>>, call: Call<'t>, scope: ScopeId) {
     let mut names = names.into_iter();
     for arg in call.args {
@@ -379,8 +379,8 @@ fn assign_each<'t>(l: &mut Lower<'_, 't>, names: Vec<Expr<'t>>, call: Call<'t>, 
     }
 }
 
-/// `const { a, b: c } = user`: the names, and the member each of them is. `None` where it is anything but
-/// plain members of something that has a name: what is called is called once.
+/// `const { a, b: c } = user`: the names, and the member that each of them is. `None` if the pattern is not just plain
+/// members of something that has a name. A call would otherwise be recorded once for each name.
 fn taken_apart<'t>(
     l: &Lower<'_, 't>,
     name: Node<'_>,
@@ -450,7 +450,7 @@ fn function<'t>(
     marks: Vec<Mark<'t>>,
     scope: ScopeId,
 ) -> ScopeId {
-    // Defaults of parameters are values like others.
+    // Defaults of parameters are lowered as expressions.
     for child in node.child_by_field_name("parameters").map(parts).unwrap_or_default() {
         let default = if child.kind() == "assignment_pattern" { "right" } else { "value" };
         l.block_field(child, default, scope);
@@ -664,7 +664,7 @@ fn is_serverless<'t>(_: &Unit<'t>, function: &Function<'t>) -> bool {
 
 fn survey<'u, 't>(values: &Values<'u, 't>, _: &str, out: &mut Known) {
     models(values, out);
-    // Mongoose puts the version into the filter of every save.
+    // Mongoose adds the version to the filter of every save.
     if asks_for_version(values.unit) {
         out.versioned.extend(out.models.keys().cloned());
     }
@@ -689,7 +689,7 @@ fn models<'u, 't>(values: &Values<'u, 't>, out: &mut Known) {
     });
 }
 
-/// Whether a schema asks for the version that was read: `{optimisticConcurrency: true}`.
+/// Whether a schema requests the version check: `{optimisticConcurrency: true}`.
 fn asks_for_version(unit: &Unit<'_>) -> bool {
     let mut found = false;
     unit.each(|_, expr| {

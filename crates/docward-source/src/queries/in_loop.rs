@@ -1,4 +1,4 @@
-//! Queries that run once for each element of a list: in loops, comprehensions and functions that are given to `map`.
+//! Queries that run once for each element of a list: in loops, comprehensions and functions that are passed to `map`.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,7 +14,7 @@ use super::{
     Query, Reading, Reads, target_names,
 };
 
-/// Functions that send a query with what they are given: the file and the name, and the collection.
+/// Functions that send a query with their arguments: the file and the name, and the collection.
 pub(crate) type Askers = BTreeMap<(String, String), Option<String>>;
 
 /// Methods that call a function for each element of the list that they belong to.
@@ -42,7 +42,7 @@ const OF_LISTS: [&str; 22] = [
     "eachOf",
     "associateWith",
 ];
-/// Functions that are given a list and a function for each of its elements.
+/// Functions that receive a list and a function for each of its elements.
 const WITH_LISTS: [&str; 16] = [
     "map",
     "forEach",
@@ -61,7 +61,7 @@ const WITH_LISTS: [&str; 16] = [
     "array_filter",
     "mapValues",
 ];
-/// Calls that ask whether something is known already.
+/// Calls that test whether a key is already known.
 const LOOKUPS: [&str; 12] = [
     "has",
     "includes",
@@ -97,19 +97,19 @@ const WRITES: [&str; 15] = [
 /// Shorter names of methods are `find` and `getOne`, which many classes have.
 const TELLING: usize = 8;
 
-/// What runs once for each element of a list.
+/// Code that runs once for each element of a list.
 pub(super) struct Loop<'u, 't> {
     /// The names of an element or of its parts.
     pub(super) names: Vec<&'t str>,
     /// The list that the loop reads by position: `list[i]`.
     indexed: Option<String>,
     pub(super) list: &'u Expr<'t>,
-    /// Where names in the list are looked up.
+    /// The scope in which names in the list are resolved.
     pub(super) scope: ScopeId,
-    /// What runs for each element, as a byte range.
+    /// The byte range of the code that runs for each element.
     pub(super) at: usize,
     pub(super) end: usize,
-    /// Whether the list may as well be one document that is there or not: `optional.map(…)`.
+    /// Whether the list may instead be one document that may be missing: `optional.map(…)`.
     may_be_one: bool,
 }
 
@@ -176,7 +176,7 @@ impl<'u, 't> Scan<'u, 't> {
             None if unit.language == Language::Kotlin => vec!["it"],
             None => return None,
         };
-        // `repository.findById(id).map(user -> …)` of one document that is there or not.
+        // `repository.findById(id).map(user -> …)` of one document that may be missing.
         let is_stream = {
             let mut found = matches!(method, "forEach" | "forEachOrdered");
             list.visit(&mut |inner| {
@@ -322,8 +322,7 @@ impl<'u, 't> Scan<'u, 't> {
         Some(Asked { collection, is_proven: true, through: Some(name.to_owned()) })
     }
 
-    /// A function of another file that sends a query: by the module it is imported from, or by a name that no other
-    /// file has.
+    /// A function of another file that sends a query: by the module of the import, or by a name that no other file has.
     fn asker_elsewhere(
         &self,
         call: &'u Call<'t>,
@@ -366,7 +365,7 @@ impl<'u, 't> Scan<'u, 't> {
         }
     }
 
-    /// Functions of the file that send a query with what they are given.
+    /// Functions of the file that send a query with their arguments.
     fn asking(&self, reading: &Reading<'u, 't>) -> BTreeMap<ScopeId, Query> {
         let unit = self.values.unit;
         let mut found: BTreeMap<ScopeId, Query> = BTreeMap::new();
@@ -399,9 +398,9 @@ impl<'u, 't> Scan<'u, 't> {
         found
     }
 
-    /// Adds functions that hand what they are given to others that send a query with it.
+    /// Adds functions that pass their arguments to functions that send a query with them.
     fn asking_through(&self, reading: &Reading<'u, 't>, found: &mut BTreeMap<ScopeId, Query>) {
-        /// Few programs hand a value through more functions.
+        /// Few programs pass a value through more functions.
         const ROUNDS: usize = 3;
         let unit = self.values.unit;
         for _ in 0..ROUNDS {
@@ -455,9 +454,9 @@ impl<'u, 't> Scan<'u, 't> {
             .collect()
     }
 
-    /// Names that hold something of these, as far as assignments in a range say.
+    /// Names whose values are derived from these, by the assignments in a range.
     pub(super) fn derived(&self, names: &[&'t str], at: usize, end: usize) -> BTreeSet<&'t str> {
-        /// Values are handed on a few times at most.
+        /// Values are passed on a few times at most.
         const ROUNDS: usize = 4;
         let mut out: BTreeSet<&'t str> = names.iter().copied().collect();
         for _ in 0..ROUNDS {
@@ -480,7 +479,7 @@ impl<'u, 't> Scan<'u, 't> {
         out
     }
 
-    /// Whether the query runs only for what is not known yet: `if (!users.has(id))`.
+    /// Whether the query runs only for unknown keys: `if (!users.has(id))`.
     fn is_remembered(&self, scope: ScopeId, own: &Loop<'u, 't>, names: &BTreeSet<&'t str>) -> bool {
         let unit = self.values.unit;
         let within = unit.around(scope).take_while(|id| unit.scopes[*id].at >= own.at);
@@ -505,7 +504,7 @@ impl<'u, 't> Scan<'u, 't> {
         })
     }
 
-    /// Whether an expression looks for something of the element in a map, set or list.
+    /// Whether an expression searches a map, set or list for a part of the element.
     fn looks_up(&self, expr: &Expr<'t>, own: &Loop<'u, 't>, names: &BTreeSet<&'t str>) -> bool {
         let is_own = |key: &Expr<'t>| uses(key, names, own.indexed.as_deref());
         let mut found = false;
@@ -542,7 +541,7 @@ fn uses(expr: &Expr<'_>, names: &BTreeSet<&str>, indexed: Option<&str>) -> bool 
     found
 }
 
-/// Whether an expression is another one, or holds it.
+/// Whether an expression is another one, or contains it.
 fn holds(expr: &Expr<'_>, other: &Expr<'_>) -> bool {
     expr.at <= other.at && other.end <= expr.end
 }

@@ -15,10 +15,10 @@ use super::{
     chains::Chains,
 };
 
-/// Methods that begin a query of a list.
+/// Methods that begin a query for a list.
 const BEGINS: [&str; 8] =
     ["find", "Find", "findAll", "find_all", "find_many", "all", "get", "objects"];
-/// Methods on a query that limit its results, take one of them, or read them one by one.
+/// Methods on a query that limit its results, return one of them, or read them one by one.
 const BOUNDS: [&str; 37] = [
     "limit",
     "Limit",
@@ -74,7 +74,7 @@ const LOADS: [&str; 13] = [
     "collect",
     "populate",
 ];
-/// Functions that load what they are given.
+/// Functions that load their argument.
 const LOADERS: [&str; 8] =
     ["list", "sorted", "tuple", "dumps", "jsonify", "DataFrame", "iterator_to_array", "loads"];
 /// Operators that a large part of a collection may meet.
@@ -130,7 +130,7 @@ impl<'u, 't> Scan<'u, 't> {
         found
     }
 
-    /// Whether the driver or mapper answers with a list, and not with a cursor.
+    /// Whether the driver or mapper returns a list, and not a cursor.
     fn loads_by_itself(&self, call: &'u Call<'t>, query: &Query, scope: ScopeId) -> bool {
         let unit = self.values.unit;
         match unit.language {
@@ -148,7 +148,7 @@ impl<'u, 't> Scan<'u, 't> {
         }
     }
 
-    /// The calls whose results a function or comprehension loads, by the range of what is called.
+    /// The calls whose results a function or comprehension loads, by the range of the callee.
     fn loaded_spans(&self, reading: &Reading<'u, 't>) -> BTreeSet<(usize, usize)> {
         let mut given: Vec<(ScopeId, &'u Expr<'t>)> = Vec::new();
         for (scope, expr) in &reading.calls {
@@ -157,7 +157,7 @@ impl<'u, 't> Scan<'u, 't> {
                 given.extend(call.args.iter().map(|arg| (*scope, &arg.value)));
             }
         }
-        // A comprehension is around its list.
+        // A comprehension encloses its list.
         let comprehensions = self.values.unit.iterations.iter().filter(|own| own.at < own.list.at);
         given.extend(comprehensions.map(|own| (own.scope, &own.list)));
         let mut found = BTreeSet::new();
@@ -206,7 +206,7 @@ impl<'u, 't> Scan<'u, 't> {
             return nothing;
         }
         let fields = self.values.document(value, at)?;
-        // A document that is filled later says nothing.
+        // A document that is filled later does not show its conditions.
         if let Kind::Name(name) = filter.kind
             && self.is_filled_later(name, scope)
         {
@@ -234,7 +234,7 @@ impl<'u, 't> Scan<'u, 't> {
             }
         };
         let are_vague = fields.iter().all(|f| !f.is_spread && is_vague(f));
-        // `_id: {$ne: id}` leaves out one document.
+        // `_id: {$ne: id}` excludes one document.
         let kind = match names.iter().all(|name| name == "_id") {
             true => FilterKind::Nothing,
             false => FilterKind::Flags,
@@ -270,7 +270,7 @@ impl<'u, 't> Scan<'u, 't> {
         given || called || self.values.given(name, scope).len() > 1
     }
 
-    /// Whether options may bound the results: a limit, or a value that is not known.
+    /// Whether options may bound the results: a limit, or an unknown value.
     fn has_other_options(&self, call: &'u Call<'t>, scope: ScopeId) -> bool {
         if call
             .args
@@ -346,7 +346,7 @@ impl<'u, 't> Scan<'u, 't> {
         found
     }
 
-    /// The collection that a call inserts into, and what it stores.
+    /// The collection that a call inserts into, and the value that it stores.
     pub(super) fn inserted(
         &self,
         call: &'u Call<'t>,

@@ -29,7 +29,7 @@ const STORES: [&str; 11] = [
     "Insert",
     "Create",
 ];
-/// What drivers call the error for a duplicate key.
+/// The names that drivers give the duplicate-key error.
 const DUPLICATE: [&str; 7] = [
     "DuplicateKeyError",
     "DuplicateKeyException",
@@ -46,7 +46,7 @@ struct Sum<'u, 't> {
     scope: ScopeId,
 }
 
-/// Where a number is stored.
+/// The field that stores a number.
 struct Stored {
     collection: Option<String>,
     field: Option<String>,
@@ -212,7 +212,7 @@ impl<'u, 't> Scan<'u, 't> {
         }
     }
 
-    /// The names that hold the result of a query: variables, and parameters of functions that get it.
+    /// The names that hold the result of a query: variables, and parameters of functions that receive it.
     fn names_of(
         &self,
         reading: &Reading<'u, 't>,
@@ -252,7 +252,7 @@ impl<'u, 't> Scan<'u, 't> {
         names
     }
 
-    /// The sum of 1 and something of a query's result.
+    /// The sum of 1 and a part of a query's result.
     fn sum(
         &self,
         query: &Expr<'t>,
@@ -284,7 +284,7 @@ impl<'u, 't> Scan<'u, 't> {
         found
     }
 
-    /// Where a sum is stored: in a document that the function inserts or saves.
+    /// Finds the field that stores a sum: in a document that the function inserts or saves.
     fn stored(
         &self,
         reading: &Reading<'u, 't>,
@@ -381,7 +381,7 @@ impl<'u, 't> Scan<'u, 't> {
         }
     }
 
-    /// Whether a scope lies in a hook that runs before a document is stored: `schema.pre('save', function () {…})`.
+    /// Whether a scope is in a hook that runs before a document is stored: `schema.pre('save', function () {…})`.
     fn is_hook(&self, scope: ScopeId) -> bool {
         let unit = self.values.unit;
         unit.around(scope).any(|id| match &unit.scopes[id].kind {

@@ -46,7 +46,7 @@ impl<'u, 't> Scan<'u, 't> {
             place: self.place(skip.number.at, skip.scope),
             collection: skip.collection,
             is_proven: skip.is_proven,
-            // A number that is called `from` identifies no user.
+            // A number named `from` does not identify a user.
             from_request: origins.iter().any(|o| matches!(o, Origin::Request | Origin::User(_))),
             from_caller: origins.iter().any(|o| matches!(o, Origin::Parameter { .. })),
             is_bounded: self.is_clamped(skip.number, skip.scope, 0),
@@ -92,7 +92,7 @@ impl<'u, 't> Scan<'u, 't> {
         }
     }
 
-    /// `find(filter)` of PyMongo, whatever the filter is: what it returns has a `skip`.
+    /// `find(filter)` of PyMongo, with any filter: its result has a `skip`.
     fn find_of_cursor(&self, call: &Call<'t>) -> Option<Query> {
         let is_own = self.values.unit.language == Language::Python
             && self.values.is_mongo_file()

@@ -12,9 +12,9 @@ use super::{
     Reading, Reads,
 };
 
-/// How many bindings are followed one after the other.
+/// Maximum number of bindings that are followed one after the other.
 const MAX_STEPS: u32 = 7;
-/// A variable that is given more values is not followed through all of them.
+/// A variable that receives more values is not followed through all of them.
 const MOST_VALUES: usize = 4;
 /// Methods after which one document is still one document.
 const STAYS_ONE: [&str; 22] = [
@@ -113,7 +113,7 @@ pub(super) enum Made {
 }
 
 impl Made {
-    /// The source of a list, and whether it is proven where it is stored data; `None` where it is no list.
+    /// The source of a list, and whether it is proven that the list is stored data; `None` if it is not a list.
     pub(super) fn list(self) -> Option<(ListSource, bool)> {
         match self {
             Self::Many { collection, limit, is_proven } => {
@@ -217,7 +217,7 @@ impl<'u, 't> Scan<'u, 't> {
             if made.is_stored() {
                 return made;
             }
-            // An empty list says nothing.
+            // An empty list does not show its source.
             if last == Made::Unknown || last == Made::Constant {
                 last = made;
             }
@@ -271,7 +271,7 @@ impl<'u, 't> Scan<'u, 't> {
                 return made;
             }
         }
-        // A function of another file that answers with a document which it loaded.
+        // A function of another file that returns a document which it loaded.
         let of_project = call.receiver().is_none_or(|of| of.path().is_some());
         if let Some(Some(collection)) = self.values.known.loaders.get(method)
             && of_project
@@ -331,7 +331,7 @@ impl<'u, 't> Scan<'u, 't> {
         scope: ScopeId,
         steps: u32,
     ) -> Made {
-        // An element of a list: the innermost loop that calls it so.
+        // An element of a list: the innermost loop with this name for its element.
         let around = reading.loops.iter().filter(|own| {
             own.at <= place && place < own.end && own.names.contains(&name) && own.list.at != place
         });
@@ -353,7 +353,7 @@ impl<'u, 't> Scan<'u, 't> {
         self.made_of_parameter(reading, name, scope, steps)
     }
 
-    /// The document that a variable holds which has no value of its own: an element of a loop, a parameter of a callback.
+    /// The document in a variable that has no value of its own: an element of a loop, a parameter of a callback.
     pub(in super::super) fn loaded_for_name(
         &self,
         name: &str,
@@ -464,7 +464,7 @@ impl<'u, 't> Scan<'u, 't> {
         self.first_stored(calls.take(MOST_VALUES))
     }
 
-    /// What other bindings say: the request, or constants.
+    /// The source of a value by other bindings: the request, or constants.
     fn made_elsewhere(&self, expr: &'u Expr<'t>, scope: ScopeId) -> Made {
         let origins = self.origins(expr, scope);
         if origins.contains(&Origin::Request) {

@@ -1,4 +1,4 @@
-//! Documents that are loaded: from which collection, and by which values they are selected.
+//! Documents that are loaded: their collections, and the values that select them.
 
 use std::collections::BTreeSet;
 
@@ -37,7 +37,7 @@ const LOADS: [&str; 19] = [
     "orFail",
 ];
 
-/// Methods of a query that is still about the same document.
+/// Methods of a query that still return the same document.
 const CHAINED: [&str; 13] = [
     "select",
     "session",
@@ -59,7 +59,7 @@ const CHAINED: [&str; 13] = [
 pub(crate) struct Loaded {
     /// The collection or model, if known.
     pub(crate) collection: Option<String>,
-    /// Whether a caller hands it to the function.
+    /// Whether a caller passes it to the function.
     pub(crate) from_caller: bool,
 }
 
@@ -70,8 +70,9 @@ impl Loaded {
 }
 
 impl<'u, 't> Scan<'u, 't> {
-    /// The variable of a document and the path of its array: `user` and `comments` of `user.comments`, also under a name
-    /// of its own, `const seen = page.seen`. `this` is the document in methods of schemas, `self` in those of documents.
+    /// The variable of a document and the path of its array: `user` and `comments` of `user.comments`. The array may
+    /// also be in another variable, `const seen = page.seen`. `this` is the document in methods of schemas, `self` in
+    /// those of documents.
     pub(super) fn array(&self, expr: &Expr<'t>, scope: ScopeId) -> Option<(String, String)> {
         let own = |expr: &Expr<'t>| {
             let path = match &expr.kind {
@@ -102,7 +103,7 @@ impl<'u, 't> Scan<'u, 't> {
         (is_python && self.values.known.models.contains_key(class)).then_some(class)
     }
 
-    /// Where the values come from that select a document.
+    /// Returns the origins of the values that select a document.
     pub(crate) fn selection_of(&self, root: &str, scope: ScopeId) -> BTreeSet<Origin> {
         if root == "req.user" {
             return BTreeSet::from([Origin::User(root.to_owned())]);
@@ -138,7 +139,8 @@ impl<'u, 't> Scan<'u, 't> {
                 }))
     }
 
-    /// The document that a caller hands to a function, which saves it: whether it is one of MongoDB, the models say.
+    /// The document that a caller passes to a function, which saves it. The models show whether it is a document of
+    /// MongoDB.
     pub(super) fn handed_in(&self, root: &str, scope: ScopeId) -> Option<Loaded> {
         let is_given = self.values.given(root, scope).is_empty()
             && self.parameter(root, scope).is_some()
@@ -236,7 +238,7 @@ impl<'u, 't> Scan<'u, 't> {
         lists.into_iter().find_map(|(at, value)| self.load_list(value, at))
     }
 
-    /// Whether a function is given to what a search of a repository answers:
+    /// Whether a function receives the result of a search of a repository:
     /// `repository.findById(id).flatMap(found -> …)`.
     fn follows_find(&self, function: ScopeId) -> bool {
         let mut found = false;
@@ -275,10 +277,10 @@ impl<'u, 't> Scan<'u, 't> {
                 let given = self.values.given(name, scope);
                 return given.into_iter().find_map(|(at, value)| self.load_list(value, at));
             }
-            // A document that another one links to: `client = session.client`.
+            // A document to which another one links: `client = session.client`.
             Kind::Member(of, _) if is_python && self.values.is_mapper_file() => {
                 let Kind::Name(name) = of.kind else { return None };
-                // The last value before this one: a list that is followed, `node = node.next`, has many.
+                // The last value before this one: a list traversal, `node = node.next`, has many.
                 let given = self.values.given(name, scope).into_iter().filter(|_| steps < 4);
                 let (at, last) =
                     given.filter(|(_, v)| v.at < value.at).max_by_key(|(_, v)| v.at)?;
@@ -377,7 +379,7 @@ impl<'u, 't> Scan<'u, 't> {
             })
     }
 
-    /// Functions of the file whose results are all documents that they loaded.
+    /// Functions of the file that only return documents that they loaded.
     pub(crate) fn loaders(&self) -> Vec<(String, Option<String>)> {
         let unit = self.values.unit;
         let mut found = Vec::new();
@@ -442,8 +444,8 @@ impl<'u, 't> Scan<'u, 't> {
         })
     }
 
-    /// Whether `User.objects` are rows of a relational database: its class is one of Django's own models, or the
-    /// file knows nothing else.
+    /// Whether `User.objects` are rows of a relational database: its class is a model of Django, or the file imports
+    /// only Django.
     fn is_django_model(&self, path: &str) -> bool {
         let unit = self.values.unit;
         let name = path.trim_end_matches(".objects");
@@ -516,8 +518,8 @@ impl<'u, 't> Scan<'u, 't> {
         model.map(|model| self.values.known.collection_of(&model))
     }
 
-    /// The document that a function of the project loads and answers with: `await this.wallets.findByUser(id)`. Other
-    /// mappers have a `save` as well: the file has to import none of theirs.
+    /// Returns the document that a function of the project loads and returns: `await this.wallets.findByUser(id)`.
+    /// Other mappers also have a `save`, so the file must not import any of them.
     pub(super) fn handed_over(&self, root: &str, at: usize, scope: ScopeId) -> Option<Loaded> {
         let unit = self.values.unit;
         let is_other = ["sequelize", "typeorm", "objection", "bookshelf", "prisma"]
@@ -535,7 +537,7 @@ impl<'u, 't> Scan<'u, 't> {
 }
 
 impl Values<'_, '_> {
-    /// The model that Nest injects under a name of its own: `@InjectModel(LawyerProfile.name) lawyerModel: Model<…>`.
+    /// The model that Nest injects under another name: `@InjectModel(LawyerProfile.name) lawyerModel: Model<…>`.
     pub(crate) fn injected(&self, name: &str, scope: ScopeId) -> Option<String> {
         let unit = self.unit;
         let (class, _) = unit.class(scope)?;

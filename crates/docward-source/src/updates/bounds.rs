@@ -54,8 +54,8 @@ const SEARCHES: [&str; 10] = [
 ];
 
 impl<'u, 't> Scan<'u, 't> {
-    /// What bounds all arrays of the document that a filter leads to: it was made by the same function, or there
-    /// is one for each period.
+    /// Returns the bound of all arrays of the document that a filter selects. Either the same function created the
+    /// document, or there is one document for each period.
     pub(super) fn bounded_document(
         &self,
         call: &'u Call<'t>,
@@ -63,7 +63,7 @@ impl<'u, 't> Scan<'u, 't> {
         scope: ScopeId,
     ) -> Option<Cap> {
         let made = |expr: &'u Expr<'t>, scope: ScopeId| {
-            // An id, or the id of what was made.
+            // An id, or the id of a created document.
             let (name, is_id) = match &expr.kind {
                 Kind::Name(name) => (*name, true),
                 Kind::Member(of, "_id" | "id" | "insertedId" | "inserted_id" | "InsertedID") => {
@@ -176,7 +176,7 @@ impl<'u, 't> Scan<'u, 't> {
             },
             _ => false,
         };
-        // Whether there is any is no question of how many.
+        // A test for an empty list is not a bound on the length.
         let is_bound = |expr: &Expr<'t>| match expr.kind {
             Kind::Number(number) => !matches!(number, "0" | "1"),
             _ => expr.path().is_some(),
@@ -249,7 +249,7 @@ impl<'u, 't> Scan<'u, 't> {
         is_made || is_literal || expr.last_name().is_some_and(is_capital)
     }
 
-    /// Whether a filter lets each key in once: `"likes.user": {$ne: id}`.
+    /// Whether a filter admits each key once: `"likes.user": {$ne: id}`.
     pub(super) fn lets_in_once(&self, filter: &[Field<'u, 't>], array: &str) -> bool {
         filter.iter().any(|field| {
             let rest = field.name.as_deref().and_then(|name| name.strip_prefix(array));
@@ -289,8 +289,8 @@ impl<'u, 't> Scan<'u, 't> {
         })
     }
 
-    /// Conditions that decide whether a place is reached: those of the branches around it, and of branches before it
-    /// that leave.
+    /// Conditions that decide whether a place is reached: those of the enclosing branches, and of earlier branches that
+    /// leave.
     pub(crate) fn conditions_before(&self, at: usize, scope: ScopeId) -> Vec<&'u Expr<'t>> {
         let unit = self.values.unit;
         let function = self.outer_function(scope);
@@ -307,8 +307,8 @@ impl<'u, 't> Scan<'u, 't> {
             .collect()
     }
 
-    /// Whether an update runs once for each change of a field: it sets one that its filter wants otherwise
-    /// (`{active: {$ne: true}}` with `$set: {active: true}`), or to the value that the added element records.
+    /// Whether an update runs once for each change of a field: it sets a field whose filter requires another value
+    /// (`{active: {$ne: true}}` with `$set: {active: true}`), or sets it to the value that the added element records.
     pub(super) fn records_change(&self, added: &Expr<'t>, statement: &Statement<'u, 't>) -> bool {
         let set = statement.update.iter().filter(|entry| entry.is("$set") || entry.is("$unset"));
         let set: Vec<_> = set.flat_map(|entry| self.operands(entry.value, entry.scope)).collect();
@@ -325,7 +325,7 @@ impl<'u, 't> Scan<'u, 't> {
         })
     }
 
-    /// Whether the elements of an array are taken out by the same function that adds some.
+    /// Records whether the function that adds elements to an array also removes some.
     pub(super) fn replaced(&mut self) {
         let removed: BTreeSet<(Option<String>, String)> = self
             .out
@@ -372,7 +372,7 @@ impl<'u, 't> Scan<'u, 't> {
             }) else {
                 continue;
             };
-            // `if (!post.comments) post.comments = []` begins it.
+            // `if (!post.comments) post.comments = []` initialises it.
             let begins =
                 self.conditions_before(target.at, statement.scope).iter().any(|condition| {
                     super::super::read_modify_write::mentions_path(
@@ -424,7 +424,7 @@ fn is_same_value(one: &Expr<'_>, other: &Expr<'_>) -> bool {
     }
 }
 
-/// Whether an expression ends in a member or key of this name, or is a variable that is called so.
+/// Whether an expression ends in a member or key of this name, or is a variable of this name.
 fn names_leaf(expr: &Expr<'_>, leaf: &str) -> bool {
     match &expr.kind {
         Kind::Member(_, name) | Kind::Name(name) => name.eq_ignore_ascii_case(leaf),
@@ -443,7 +443,7 @@ fn names_leaf(expr: &Expr<'_>, leaf: &str) -> bool {
     }
 }
 
-/// Whether an expression makes a new id; `new ObjectId(text)` only reads one, `str(uuid4())` writes it as text.
+/// Whether an expression creates a new id; `new ObjectId(text)` only parses one, `str(uuid4())` formats a new one.
 pub(crate) fn makes_id(value: &Expr<'_>) -> bool {
     value.call().is_some_and(|call| {
         let Some(method) = call.method() else { return false };
@@ -470,7 +470,7 @@ pub(crate) fn is_enumerated(expr: &Expr<'_>) -> bool {
     })
 }
 
-/// Whether a name says a period: a day, an hour.
+/// Whether a name denotes a period: a day, an hour.
 fn is_period(name: &str) -> bool {
     const PERIODS: [&str; 9] =
         ["day", "date", "today", "hour", "minute", "month", "week", "bucket", "period"];

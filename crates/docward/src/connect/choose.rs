@@ -41,7 +41,7 @@ fn version(text: &str) -> Result<Version, String> {
     Version::parse(text).ok_or_else(|| "not a version; write it like 6.0".to_owned())
 }
 
-/// What the choice depends on.
+/// The facts that the choice depends on.
 #[derive(Args, Debug)]
 pub(crate) struct ChooseArgs {
     /// Topology of the deployment (default: sharded if --mongos is given)

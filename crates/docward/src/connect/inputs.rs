@@ -29,7 +29,7 @@ pub(super) fn counts() -> clap::builder::RangedU64ValueParser {
     clap::value_parser!(u64).range(1..=MAX_COUNT)
 }
 
-/// Where facts come from and where the answer goes.
+/// The sources of facts, and the destination of the answer.
 #[derive(Args, Debug)]
 pub(super) struct AroundArgs {
     /// A running deployment: Docward reads its topology, servers, version and connection limit

@@ -49,7 +49,7 @@ enum Wanted {
     All,
 }
 
-/// What to write.
+/// The client to write.
 #[derive(Args, Debug)]
 pub(crate) struct SdkArgs {
     /// The language

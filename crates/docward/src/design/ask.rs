@@ -22,7 +22,7 @@ Answers may come from a file: docward design ask < answers.txt
 
 Exit codes: 0 all decided, 1 a question is open, 2 the interview was cancelled.";
 
-/// Where the model goes.
+/// The destination of the model.
 #[derive(Args, Debug)]
 pub(crate) struct AskArgs {
     /// Write the model to a file

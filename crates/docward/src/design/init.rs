@@ -31,7 +31,7 @@ Examples:
 
 Facts that the source cannot show are questions in the file (`# ?`).";
 
-/// Where the model comes from.
+/// The source of the model.
 #[derive(Args, Debug)]
 pub(crate) struct InitArgs {
     /// Fill in the model from any source of `docward audit`, from models in code, or from SQL.
@@ -124,7 +124,7 @@ pub(super) fn init(args: &InitArgs) -> anyhow::Result<u8> {
     Ok(if collected.problems.is_empty() && !collected.interrupted { CLEAN } else { PROBLEMS })
 }
 
-/// Prints a model, or writes it to a file and says how to continue.
+/// Prints a model, or writes it to a file and explains the next step.
 fn written(text: &str, output: Option<&Path>) -> anyhow::Result<u8> {
     put(text, output)?;
     if let Some(path) = output {

@@ -45,7 +45,7 @@ docs/design.md explains the method, docs/design-model.md every key of a model fi
 Exit codes: 0 all decided, 1 a question is open or a mandatory check fails, 2 the model cannot be \
  read.";
 
-/// What is designed.
+/// The model to design, and its outputs.
 #[derive(Args, Debug)]
 #[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
 pub(crate) struct DesignArgs {
@@ -56,7 +56,7 @@ pub(crate) struct DesignArgs {
     shown: ShowArgs,
 }
 
-/// The commands beside the design itself.
+/// The commands in addition to the design itself.
 #[derive(Debug, Subcommand)]
 enum DesignCommand {
     /// Write a model to start from: a commented template, or one filled in from data
@@ -115,7 +115,7 @@ struct ShowArgs {
     house: HouseArgs,
 }
 
-/// What every design follows: settings, naming, colours.
+/// The options of every design: settings, naming, colours.
 #[derive(Args, Debug)]
 struct HouseArgs {
     /// Rule preset: `vendor` uses house names (db_, t_), `neutral` does not (default: as configured)
@@ -187,7 +187,7 @@ fn show(args: &ShowArgs) -> anyhow::Result<u8> {
     Ok(exit_code(&design, args.fail_on))
 }
 
-/// Writes the files of a design. Writes nothing if one of them exists already.
+/// Writes the files of a design. Writes nothing if one of them already exists.
 fn emit(
     directory: &Path,
     force: bool,

@@ -16,7 +16,7 @@ const RULES: [(&str, CheckId); 4] = [
     ("T022", CheckId::Types),
 ];
 
-/// Adds what the rules find to the advice about entities, and their results to the checklist.
+/// Adds the findings of the rules to the advice about entities, and their results to the checklist.
 pub(super) fn apply(model: &DesignModel, settings: &Settings, design: &mut Design) {
     let mut code = Code { files: 1, read: 1, ..Code::default() };
     for entity in &model.entities {
@@ -26,7 +26,7 @@ pub(super) fn apply(model: &DesignModel, settings: &Settings, design: &mut Desig
         }
     }
     let evidence = Evidence { code: Some(code), ..Evidence::default() };
-    // A model says what its fields hold, so likely findings are worth a remark too.
+    // A model states the content of its fields, so likely findings are also worth a note.
     let settings = Settings { pedantic: true, ..settings.clone() };
     let findings = judge(&evidence, &settings).findings;
     for (id, fine) in [

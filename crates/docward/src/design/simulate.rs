@@ -39,7 +39,7 @@ const MAX_COUNT: u64 = 1_000_000;
 /// The maximum number of readings.
 const MAX_READINGS: u64 = 20_000_000;
 
-/// What is simulated, where, and how large.
+/// The model to simulate, its target and its size.
 #[derive(Args, Debug)]
 pub(super) struct SimulateArgs {
     /// The model: a YAML file, or - for standard input
@@ -248,7 +248,7 @@ fn size(documents: u64, bytes: u64) -> String {
     format!("{}, {}", size_of_documents(documents), text::bytes(bytes))
 }
 
-/// Describes what the command would do.
+/// Describes the intended actions of the command.
 fn intended(
     args: &SimulateArgs,
     plan: &SimulationPlan<'_>,

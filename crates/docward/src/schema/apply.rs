@@ -49,11 +49,11 @@ struct Outcome {
 enum State {
     /// The collection already is at this step.
     Done,
-    /// Nothing was changed, because `--yes` was not given.
+    /// No change, because `--yes` was not given.
     DryRun,
-    /// Nothing was changed, because documents fail the schema.
+    /// No change, because documents fail the schema.
     Held,
-    /// Nothing was changed, because the change would allow writes that are refused now.
+    /// No change, because it would allow writes that are refused now.
     Lowering,
     /// The validator was changed. `undo` is the file for the rollback. `refused_after` is the
     /// number of documents that now fail, if they were counted.
@@ -90,7 +90,7 @@ pub(crate) fn apply(args: &ApplyArgs) -> anyhow::Result<u8> {
     }
     let mut missing = operator.missing(&namespace, &actions)?;
     if args.measure_cost {
-        // Scratch collections have names of their own.
+        // Scratch collections have separate names.
         let scratch = Namespace::new(&namespace.database, "docward_cost_");
         let actions = ["createCollection", "insert", "remove", "dropCollection"];
         missing.extend(operator.missing(&scratch, &actions)?);
@@ -308,8 +308,8 @@ fn refuse_missing(missing: &[Missing]) -> anyhow::Result<()> {
     )
 }
 
-/// Returns which constraints the failing documents break. The server says which documents fail, and
-/// Docward says why.
+/// Returns the constraints that the failing documents break. The server reports which documents
+/// fail, and Docward explains why.
 fn breakdown(
     uri: &str,
     examples: u64,

@@ -80,7 +80,7 @@ Docward lists what a schema cannot express (validators in code, defaults, refere
 
 Exit codes: 0 done, 2 the run failed or had problems.";
 
-/// What to compare.
+/// The schemas to compare.
 #[derive(Args, Debug)]
 pub(crate) struct DiffArgs {
     /// A schema: a file, FILE#MODEL in code, or a connection string
@@ -305,7 +305,7 @@ Examples:
 
 Exit codes: 0 accepted, 1 refused, 2 the command could not run.";
 
-/// How to read a schema off documents.
+/// The documents from which to infer a schema.
 #[derive(Args, Debug)]
 pub(crate) struct InferArgs {
     /// As for `docward audit`: dumps, archives, .bson, .json, .zip, - for standard input, or
@@ -410,7 +410,7 @@ pub(crate) struct CheckArgs {
     pub(crate) judging: JudgingArgs,
 }
 
-/// Which document to ask about.
+/// The document to test.
 #[derive(Args, Debug)]
 pub(crate) struct TestArgs {
     /// File with a schema or validator

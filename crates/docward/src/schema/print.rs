@@ -59,7 +59,7 @@ pub(crate) fn seen(inferred: &Inferred) -> String {
     }
 }
 
-/// Describes what a sample says about the documents that were not read.
+/// Describes what a sample shows about the documents that were not read.
 pub(crate) fn of_others(inferred: &Inferred) -> Option<String> {
     let Seen { sampled, total, .. } = inferred.seen;
     (sampled < total).then(|| match inferred.seen.unseen_below() {

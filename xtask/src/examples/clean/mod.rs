@@ -1,4 +1,4 @@
-//! The same business, modelled well. An audit reports nothing at warning or above, and the
+//! The same business with a good model. An audit reports nothing at warning or above, and the
 //! validators describe the documents completely.
 
 mod devices;

@@ -25,7 +25,7 @@ fn sk_3_the_order_of_a_member_that_copies_makes_no_key_good() {
     assert!(evidence.contains("come from a secondary"), "{evidence}");
     assert!(evidence.contains("readPreference=primary"), "{evidence}");
     assert!(proposed(&found).iter().all(|key| key != "{ _id: 1 }"), "{:?}", proposed(&found));
-    // Values that rise even there do rise, and random ids need no order.
+    // Values that increase even there do increase, and random ids need no order.
     let rising = documents(3000, |i| format!("\"_id\": {i}"));
     assert_eq!(check(&read_from_a_copy(&rising, &["_id"]), "SK-3").verdict, Verdict::Fail);
     let random =

@@ -138,7 +138,7 @@ proptest! {
         prop_assert_eq!(&parse_one(&pretty).unwrap(), &bytes);
         let in_array = format!("[{json},\n{pretty}]");
         prop_assert_eq!(read_all(in_array.as_bytes()), [Ok(bytes.clone()), Ok(bytes)]);
-        // The relaxed form loses widths, and nothing else.
+        // The relaxed form loses only widths.
         let relaxed = Bson::Document(document.clone()).into_relaxed_extjson().to_string();
         let relaxed = decode(&parse_one(&relaxed).unwrap());
         prop_assert_eq!(relaxed_numbers(relaxed), relaxed_numbers(document));

@@ -1,4 +1,4 @@
-//! Tests error messages: each says what is wrong, what was expected, and where.
+//! Tests error messages: each states the error, the expected content, and the position.
 
 use crate::json::{Error, parse_one};
 

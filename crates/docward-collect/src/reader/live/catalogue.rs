@@ -1,6 +1,6 @@
 //! Reads collections with their options, indexes and counts.
 //!
-//! Up to a limit, Docward asks for each collection separately. Above it, servers that support
+//! Up to a limit, Docward requests each collection separately. Above it, servers that support
 //! `$listCatalog` (6.0 and later) return all indexes over one cursor. Above a second limit, sizes
 //! and index usage are not requested, because the server would have to open the files of every
 //! collection.
@@ -100,7 +100,7 @@ impl Entry {
             && !namespace.collection.starts_with("system.buckets.")
     }
 
-    /// The facts to request; `None` for a view, which has none of them.
+    /// The facts to request; `None` for a view, which has none of these facts.
     fn asked(&self, known: &KnownIndexes, statistics: bool, usage: bool) -> Option<Asked> {
         let indexes = !known.contains_key(&self.namespace);
         (!self.is_view()).then_some(Asked { indexes, statistics, usage })
@@ -131,7 +131,7 @@ pub(super) struct Listed {
     pub(super) namespace: Namespace,
     pub(super) slot: Slot,
     pub(super) stats: Option<CollectionStats>,
-    /// True if it has documents of its own.
+    /// True if it stores documents.
     pub(super) has_documents: bool,
     /// Its validator, as the server has it.
     pub(super) validator: Option<Document>,

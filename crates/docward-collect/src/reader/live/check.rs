@@ -63,7 +63,7 @@ impl Reader<'_, '_, '_> {
         let way =
             if examples >= refused { ReadMethod::Everything } else { ReadMethod::First(examples) };
         let end = self.read_once(deployment, listed, way, Some(filter), false, file);
-        // Documents written since the count may fail too. A detail never exceeds the total.
+        // Documents written since the count may also fail. A detail never exceeds the total.
         let taken = self.table.entry(listed.slot).taken;
         self.table.entry(listed.slot).refused = Some(refused.max(taken));
         if let End::Failed(error) = end {

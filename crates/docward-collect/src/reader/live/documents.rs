@@ -217,7 +217,7 @@ impl Reader<'_, '_, '_> {
         for attempt in 1.. {
             from_primary = has_primary && self.asks_primary(deployment, way, ranges.is_some());
             // The server's count can be wrong, for instance after a power failure. A sample
-            // therefore ends after the requested number, whatever the count says.
+            // therefore ends after the requested number, regardless of the count.
             let most = wanted.filter(|_| way == ReadMethod::Everything && ranges.is_none());
             let most = most.map(|wanted| wanted.saturating_add(1));
             let end = match &mut ranges {

@@ -1,4 +1,4 @@
-//! Watches how many writes of clients are in progress, so that a sample takes little from them.
+//! Watches the number of client writes in progress, so that a sample has little effect on them.
 //!
 //! The server's queues for locks stay empty even if its processors are busy. The time that all
 //! writes together take, divided by the time that passed, is the mean number of writes in progress.

@@ -149,7 +149,7 @@ impl<'r> Reader<'r, '_, '_> {
             return;
         }
         let databases = self.databases(&mut deployment);
-        // The workload comes first: a profiler that records everything would overwrite the
+        // The workload is read first: a profiler that records everything would overwrite the
         // operations of clients with Docward's own requests.
         if self.request.server_workload {
             self.read_workload(&mut deployment, &databases);

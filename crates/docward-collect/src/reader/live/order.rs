@@ -97,7 +97,7 @@ mod tests {
         assert!(!may_copy(member(true, &three), false, "primary"));
         assert!(!may_copy(member(true, &["a:1"]), false, "secondaryPreferred"));
         assert!(!may_copy(member(true, &three), true, "secondaryPreferred"));
-        // The driver connects to the named member, whatever the read preference says.
+        // The driver connects to the named member, regardless of the read preference.
         assert!(may_copy(member(false, &three), true, "primary"));
         assert!(!may_copy(doc! { "setName": "rs0", "ismaster": true }, true, "primary"));
     }

@@ -19,7 +19,7 @@ impl Patience {
     /// The pause after a response that took this long.
     pub(super) fn pause(&mut self, took: Duration) -> Duration {
         let usual = *self.usual.get_or_insert(took);
-        // The usual time rises slowly and falls at once.
+        // The usual time increases slowly and decreases at once.
         self.usual = Some(if took < usual { took } else { usual + (took - usual) / 64 });
         if took > PROMPT && took > usual * SLOWER { took.min(LONGEST) } else { Duration::ZERO }
     }

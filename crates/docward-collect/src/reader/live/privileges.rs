@@ -186,7 +186,7 @@ fn list(names: &[impl ToString]) -> String {
 /// A resource and actions on it.
 type Privilege = (Resource, Vec<&'static str>);
 
-/// The refused actions on one thing.
+/// The refused actions on one resource.
 struct Refusal {
     resource: String,
     effect: &'static str,

@@ -265,7 +265,7 @@ fn read_queue(
 fn id_digits(document: &RawDocument) -> Option<String> {
     let mut wrapped = RawDocumentBuf::new();
     wrapped.append(cstr!(""), document.get("_id").ok()??);
-    // Skips its length, the type and the empty name; then comes the value, and the end.
+    // Skips its length, the type and the empty name; the value and the end follow.
     let bytes = wrapped.as_bytes();
     let value = bytes.get(6..bytes.len().checked_sub(1)?)?;
     Some(hex(&[&bytes[4..5], value].concat()))

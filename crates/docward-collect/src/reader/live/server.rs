@@ -61,7 +61,7 @@ const BUILT_IN: [&str; 19] = [
 ];
 
 impl Reader<'_, '_, '_> {
-    /// Notes that documents may come from a member that lags: the report is then about the past.
+    /// Records that documents may come from a member that lags: the report is then about the past.
     fn note_lag(&self, deployment: &Deployment<'_>, server: &Server) {
         let session = &deployment.session;
         let members = server.members.as_deref().unwrap_or_default();
@@ -504,7 +504,8 @@ fn custom_roles(reply: &Value) -> Vec<CustomRole> {
     roles
 }
 
-/// Where a role has one of these actions, directly or by inheritance. Empty names mean any.
+/// The places where a role has one of these actions, directly or by inheritance. Empty names mean
+/// any.
 fn places(role: &Value, actions: &[&str]) -> Vec<(String, String)> {
     let mut places: Vec<_> = privileges(role)
         .iter()

@@ -341,13 +341,12 @@ impl<'r> Session<'r> {
         self.spawn(load::watch(self.client.clone(), Arc::downgrade(&self.load)));
     }
 
-    /// How busy the server is.
+    /// The load of the server.
     pub(super) fn load(&self) -> Arc<Load> {
         Arc::clone(&self.load)
     }
 
-    /// Returns whether nothing can be read without a login. A list of databases would come back
-    /// empty.
+    /// Returns whether no data can be read without a login. A list of databases would be empty.
     fn asks_for_login(&self) -> bool {
         let answer = self.ask("admin", Read::GetCmdLineOpts, Document::new());
         answer.is_err_and(|error| is_forbidden(&error))
@@ -583,8 +582,8 @@ impl<'r> Session<'r> {
         }
     }
 
-    /// Sends several requests without a time limit. Responses are in order; none if the run is
-    /// stopped in the meantime: the connections are then closed, and the server aborts too.
+    /// Sends several requests without a time limit. Responses are in order. There are none if the
+    /// run is stopped in the meantime: the connections are then closed, and the server also aborts.
     pub(super) fn list_long(
         &self,
         questions: Vec<Question>,

@@ -262,8 +262,9 @@ impl Reader<'_, '_, '_> {
         what: &str,
         error: &Error,
     ) {
-        // Compatible services that are not MongoDB, and Atlas' small tiers, do not support these
-        // requests: command not found, not supported, no such stage, refused by Atlas.
+        // Services that are compatible with MongoDB, and the small instance sizes of Atlas, do not
+        // support these requests. Codes: command not found, not supported, no such stage, refused
+        // by Atlas.
         let is_unknown = matches!(code(error), Some(59 | 115 | 8000 | 40_324));
         if is_passing(error)
             && let Some(member) = member

@@ -1,4 +1,4 @@
-//! How an alternative executes each declared operation, and how much data that moves.
+//! Predicts how an alternative executes each declared operation, and how much data that moves.
 
 use docward_model::{DesignRead, DesignWrite, With};
 
@@ -82,7 +82,7 @@ impl Predictor {
         ReadPlan::Parents { roots: self.roots_of(read), fetch, count, sums }
     }
 
-    /// Whether a child lacks some of the parent's fields that a read wants.
+    /// Whether a child lacks some of the parent's fields that a read needs.
     fn wants_parent(&self, with: &With) -> bool {
         let copied = |field: &String| {
             self.copies.as_ref().is_some_and(|c| c.fields.iter().any(|f| f.name == *field))
@@ -251,7 +251,7 @@ impl Predictor {
                     }
                 }
             }
-            // The read comes from another entity. It reads a document of each end that is not
+            // The read begins with another entity. It reads a document of each end that is not
             // embedded.
             None => {
                 apart += if embedded { 0.0 } else { children.len() as f64 };
@@ -508,7 +508,7 @@ impl Predictor {
             entries += comes_or_goes(write, child) * own;
         }
         let held: f64 = parents.iter().map(|n| self.document_bytes(*n)).sum();
-        // If both ends are the same entity, the child also has a list of its own.
+        // If both ends are the same entity, the child also has a separate list.
         let is_parent = parent == child && !embedded && self.link == Link::ChildIds;
         let own_child = match is_parent && plan.child == Some(Act::Update) {
             true => self.document_bytes(children),

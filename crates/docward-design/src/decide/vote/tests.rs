@@ -234,7 +234,7 @@ fn er_t_5_dm_08_2_ck_8_no_end_is_a_veto() {
     }
     let by_name = with(|f| f.growth = Growth::LooksEndless("`messages` keep coming".to_owned()));
     check("DM-08.2", &by_name, Vote::Reference, R);
-    // A low current number says nothing about an unbounded list.
+    // A low current number does not bound an unbounded list.
     for endless in [&log, &by_name] {
         check("ER-F.6", endless, Vote::Reference, R);
         assert!(!rows(endless, &Bounds::default()).iter().any(|row| row.rows.contains(&"ER-T.1")));

@@ -1,5 +1,5 @@
-//! Children that store the id of their parent (PT-ref.1, DM-08.3), and what the parent stores about
-//! them.
+//! Children that store the id of their parent (PT-ref.1, DM-08.3), and the data that the parent
+//! stores about them.
 
 use bson::{Document, doc};
 use docward_model::{DesignRead, Matching, Relationship, shell::quote};

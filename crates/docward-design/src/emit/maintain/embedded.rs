@@ -49,8 +49,8 @@ impl Inside<'_> {
         steps.into_iter().flatten().collect()
     }
 
-    /// Returns a note about copies beside references in an element. The caller passes them with the
-    /// element.
+    /// Returns a note about copies next to references in an element. The caller passes them with
+    /// the element.
     pub(super) fn along(&self) -> String {
         let copies = self.field.fields.iter().filter_map(|field| match &field.origin {
             Origin::Copy(source) => Some(format!(
@@ -181,7 +181,7 @@ impl<'m> Plans<'m> {
             Some(newest) => newest + newest.div_ceil(2),
             None => most.min(20),
         };
-        // The function puts the id last, so the check does too.
+        // The function puts the id last, and so does the check.
         let sent = if inside.addressed { "{ ...one(i), _id: new ObjectId() }" } else { "one(i)" };
         let more = also.nothing();
         let read = format!("plain({})", at(&root_in(parents), list));
@@ -243,7 +243,7 @@ impl<'m> Plans<'m> {
             .with(doc! { "arrayFilters": [{ "one._id": given(&id) }] });
         let mut steps =
             vec![Step::fail_if("Object.keys(changes).length === 0", "nothing to change")];
-        // Nothing would check other elements for duplicates.
+        // The update checks no other elements for duplicates, so a unique field cannot be changed.
         steps.extend(self.unique_in(r).into_iter().map(|field| {
             Step::fail_if(
                 format!("{} !== undefined", member_of("changes", field)),

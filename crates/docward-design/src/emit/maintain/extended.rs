@@ -1,4 +1,4 @@
-//! Copies of fields beside a reference (PT-extref.1). They are refreshed when the source changes,
+//! Copies of fields next to a reference (PT-extref.1). They are refreshed when the source changes,
 //! or keep their original values (PT-extref.2).
 
 use bson::{Bson, Document, doc};
@@ -24,7 +24,7 @@ pub(super) struct Copied<'a> {
 }
 
 impl Copied<'_> {
-    /// Returns the function that refreshes the copies. `unserved` says what it has to scan.
+    /// Returns the function that refreshes the copies. `unserved` names the scans that it needs.
     pub(super) fn refreshing(
         &self,
         name: &str,
@@ -54,7 +54,7 @@ impl Copied<'_> {
     }
 }
 
-/// A document that another one refers to by id, with dependent data: a copy beside the id, or
+/// A document that another one refers to by id, with dependent data: a copy next to the id, or
 /// figures in the referenced document.
 pub(super) struct Other<'m> {
     /// The referenced entity and its collection.

@@ -107,7 +107,7 @@ impl<'m> Plans<'m> {
         }
     }
 
-    /// Returns the script for a single id with copies beside it.
+    /// Returns the script for a single id with copies next to it.
     fn single(&self, link: &Link<'m>) -> Script {
         let (naming, r) = (self.layout.naming, link.relationship);
         let held = naming.child_field(r);

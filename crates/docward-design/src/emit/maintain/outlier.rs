@@ -21,7 +21,7 @@ struct Pages<'a, 'm> {
     most: u64,
     /// The field of a page with the parent's id.
     held: String,
-    /// The field of the parent that says whether there are pages.
+    /// The field of the parent that shows whether there are pages.
     flag: String,
 }
 

@@ -11,7 +11,7 @@ use crate::emit::js::{self, SPREAD, given, member_of};
 use crate::emit::statement::{Job, Method, Statement, Step};
 use crate::layout::collection::CollectionPlan;
 
-/// How the children of a parent are found.
+/// The documents through which the children of a parent are found.
 pub(super) enum ChildLookup<'m> {
     /// Children in this collection store the parent's id in this field.
     Holding(&'m str, String),
@@ -72,7 +72,7 @@ impl Plans<'_> {
         block
     }
 
-    /// Returns the function that recomputes what a parent stores.
+    /// Returns the function that recomputes the data that a parent stores.
     pub(super) fn rebuilding(&self, keeper: &SummaryMaintenance<'_, '_>, parent_id: &str) -> Job {
         let SummaryMaintenance { relationship, parent, members, summary } = keeper;
         let mut steps = Vec::new();

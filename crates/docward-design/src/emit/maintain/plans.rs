@@ -116,8 +116,8 @@ impl<'m> Plans<'m> {
         Maker { model: self.layout.model, fresh }
     }
 
-    /// Returns a child as an application would send it, for a check. It has copies beside its
-    /// references; functions that look up the copies remove them.
+    /// Returns a child in the form that an application sends, for a check. It has copies next to
+    /// its references; functions that look up the copies remove them.
     pub(crate) fn sample(
         &self,
         child: &'m Entity,

@@ -16,7 +16,7 @@ use crate::layout::plan::Design;
 pub struct Refusal {
     /// The name of the relationship or entity.
     pub about: String,
-    /// What is not generated, and why.
+    /// The function that is not generated, and the reason.
     pub sentence: String,
 }
 

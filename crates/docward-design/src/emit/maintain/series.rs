@@ -102,8 +102,8 @@ impl<'m> Plans<'m> {
         let read = js::function(&["list", &entity.name, "between"]);
         let mut jobs = vec![self.appending(&packed, &add), packed.between(&read)];
         let mut check = self.bucket_check(&packed, &add, &read);
-        // Readings are never removed: a full bucket would become open again, beside the one that is
-        // already open (GC-37).
+        // Readings are never removed: a full bucket would become open again, in addition to the one
+        // that is already open (GC-37).
         let mut writes = self.layout.model.writes.iter();
         if writes.any(|write| write.updates.contains(&entity.name)) {
             let change = js::function(&["change", &entity.name]);
@@ -283,7 +283,7 @@ impl<'m> Plans<'m> {
         sample.insert(&bucket.time, given(format!("new Date({day} + i * {step})")));
         let (most, buckets) = (bucket.most, stored(&home.name));
         let time = docward_model::shell::key(&bucket.time);
-        // Later parts of the check use later times, so that they have buckets of their own.
+        // Later parts of the check use later times, so that they have separate buckets.
         let after = |spans: i64| format!("new Date({day} + {})", spans * span);
         let until = |from: &str, to: &str| format!("{read}(at, mine, {from}, {to}).length");
         let mut check = Check::default();

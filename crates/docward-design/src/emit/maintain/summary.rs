@@ -61,7 +61,7 @@ pub(super) struct Sum<'m> {
 }
 
 impl<'m> Plans<'m> {
-    /// Returns what a parent stores for a relationship.
+    /// Returns the data that a parent stores for a relationship.
     pub(super) fn summary(
         &self,
         relationship: &'m Relationship,

@@ -13,7 +13,7 @@ use crate::emit::js::{self, SPREAD, given};
 use crate::emit::statement::{Job, Statement, Step};
 use crate::layout::collection::CollectionPlan;
 
-/// What a function does to a child.
+/// The change of a child by a function.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Act {
     Adds,
@@ -48,7 +48,7 @@ impl ParentUpdate {
         self.name.is_some()
     }
 
-    /// Returns the argument for checks that change nothing else.
+    /// Returns the argument for checks that change no other data.
     pub(super) fn nothing(&self) -> &'static str {
         if self.is_required { ", {}" } else { "" }
     }
@@ -61,7 +61,7 @@ impl ParentUpdate {
             let mut both = doc! { SPREAD: given(format!("{name}.{operator}")) };
             match part {
                 Bson::Document(part) => both.extend(part),
-                // Computed parts are spread as well.
+                // Computed parts are also spread.
                 code => {
                     both.insert(format!("{SPREAD}."), code);
                 }
@@ -87,15 +87,15 @@ impl ParentUpdate {
     }
 }
 
-/// How a check calls a function that changes a child and its parent.
+/// The call, in a check, of a function that changes a child and its parent.
 pub(super) struct BothCall<'c> {
-    /// What writes both: a transaction or one write.
+    /// The means of writing both: a transaction or one write.
     pub(super) with: &'c str,
     /// Returns a call with an update of the parent.
     pub(super) call: &'c dyn Fn(&str) -> String,
     /// An expression for the number of children.
     pub(super) count: &'c str,
-    /// By how many a call changes this number.
+    /// The amount by which a call changes this number.
     pub(super) by: i32,
 }
 
@@ -144,8 +144,8 @@ impl<'m> Plans<'m> {
     }
 
     /// Returns a function that changes a child and its parent in one transaction. `read` finds the
-    /// removed child, because only the transaction knows what the parent loses with it. The update
-    /// is optional if the parent keeps a summary, which the function changes anyway.
+    /// removed child, because only the transaction can determine what the parent loses with it. The
+    /// update is optional if the parent keeps a summary, which the function changes anyway.
     pub(super) fn with_parent(
         &self,
         r: &'m Relationship,

@@ -68,7 +68,7 @@ pub(super) fn by_references(
         let held = held.split('.').next().unwrap_or_default();
         let keys = vec![(place_of(layout, collection, path, held), false)];
         // A unique index ensures that a child has only one parent. It excludes empty lists, which
-        // have an index key too. An empty list inside another list also has a key, and no filter
+        // also have an index key. An empty list inside another list also has a key, and no filter
         // can exclude it.
         let own = matches!(decision.facts.kind, Kind::OneToOne | Kind::OneToMany);
         let in_list = array_of(&collection.fields, path.trim_end_matches('.')).is_some();
@@ -87,7 +87,7 @@ pub(super) fn by_references(
                 ..IndexPlan::on(vec![(key, apart)], serves)
             });
         }
-        // A refresh finds the copies by the id beside them.
+        // A refresh finds the copies by the id next to them.
         let refreshed = in_parent && decision.refreshes_copies();
         if in_parent && !asked && !refreshed {
             continue;

@@ -41,8 +41,8 @@ pub(crate) fn entities_in<'m>(
     found
 }
 
-/// Returns the relationship that a read names instead of a field, and its decision, which says
-/// where the ids are stored.
+/// Returns the relationship that a read names instead of a field, and its decision, which
+/// determines the place of the ids.
 pub(crate) fn leads_elsewhere<'l>(
     layout: &Layout<'l>,
     read: &DesignRead,

@@ -1,4 +1,4 @@
-//! Collections that keep values unique where the shard key prevents a unique index.
+//! Collections that keep values unique if the shard key prevents a unique index.
 
 use crate::declared::field_plan::{Origin, Planned, at_path};
 use crate::layout::collection::{CollectionPlan, Purpose};

@@ -14,7 +14,7 @@ use crate::layout::shard_key::KeyCandidate;
 
 use super::Judge;
 
-/// How a read that follows a relationship finds documents.
+/// The condition by which a read that follows a relationship finds documents.
 pub(super) enum Found {
     /// By `_id`.
     Id,
@@ -24,7 +24,7 @@ pub(super) enum Found {
     Listed,
 }
 
-/// How a read filters on a field.
+/// The condition of a read on a field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Aim {
     Value,

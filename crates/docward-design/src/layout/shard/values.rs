@@ -1,5 +1,5 @@
-//! The values of the fields of a shard key: how many there are, how frequent the most frequent one
-//! is, whether they increase (SK-1 to SK-3).
+//! The values of the fields of a shard key: their number, the frequency of the most frequent one,
+//! and whether they increase (SK-1 to SK-3).
 
 use docward_model::{BsonType, ChildGrowth, Entity, Relationship};
 
@@ -17,10 +17,10 @@ const FEW_ACTIVE: f64 = 0.1;
 /// A text is a category if each value is in at least this number of documents.
 const DOCUMENTS_PER_CATEGORY: f64 = 10.0;
 
-/// How much faster documents must grow than what they refer to.
+/// The minimum ratio between the growth of documents and the growth of the documents they refer to.
 const FASTER: f64 = 2.0;
 
-/// How a document may lack a field.
+/// The ways in which a document can lack a field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Lack {
     Missing,
@@ -188,7 +188,7 @@ impl Judge<'_, '_> {
     }
 
     /// Whether new documents mostly refer to the newest documents of an entity, whose ids are the
-    /// highest (SK-3). `None` if the model does not say.
+    /// highest (SK-3). `None` if the model does not state it.
     fn reference_rises(&self, entity: &Entity) -> Option<bool> {
         let model = self.layout.model;
         let here = self.collection.entity.as_str();
@@ -238,7 +238,8 @@ impl Judge<'_, '_> {
             return self.series_rise(&entity.name).or(self.few_series_are_active());
         }
         let yearly = yearly?;
-        // If documents grow much faster than what they refer to, old ones are still referred to.
+        // If documents grow much faster than the documents they refer to, they still refer to old
+        // ones.
         let grows =
             |per_year: f64, count: Option<f64>| Some(per_year / count.filter(|n| *n > 0.0)?);
         let faster = grows(yearly, own.count)? >= FASTER * grows(life.per_year, entity.count)?;

@@ -210,8 +210,8 @@ fn field(name: &str, at: At, node: &Node, faults: &mut Faults<'_>) -> Option<Ent
     };
     // The short form: `status: string`.
     if matches!(node.value, Value::Scalar(..)) {
-        // A field of an unknown type still counts as a field. Otherwise references to it would be
-        // reported too.
+        // A field of an unknown type still counts as a field. Otherwise references to it would also
+        // be reported.
         field.kind = read_kind(node, faults).unwrap_or(field.kind);
         if field.kind == BsonType::Array {
             let hint = "write `{type: array, items: {p50: 3, p99: 10, max: 50}}`".to_owned();
@@ -287,7 +287,7 @@ fn read_kind(node: &Node, faults: &mut Faults<'_>) -> Option<BsonType> {
 }
 
 /// The maximum size of a value in bytes. A value that does not fit into a document needs other
-/// storage (DM-05.4), and the design says so. Larger sizes are typing errors.
+/// storage (DM-05.4), and the design reports this. Larger sizes are typing errors.
 const LARGEST: u64 = 1 << 40;
 
 /// Reads `300 B` or `{typical: 300 B, p99: 2 KB}`.

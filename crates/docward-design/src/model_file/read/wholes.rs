@@ -1,12 +1,12 @@
-//! Handles reads that want all fields of a small shared entity. They are treated as if they named
-//! its two or three fields, because copies of these save the second read (PT-extref.1).
+//! Handles reads of all fields of a small shared entity. They are treated as if they named its two
+//! or three fields, because copies of these save the second read (PT-extref.1).
 
 use docward_model::{DesignModel, DesignRead, Relationship, With};
 
 use crate::declared::field_plan::{Rank, declared, document_bytes};
 use crate::declared::read_direction::{COPIED, comes_by_parent};
 
-/// The maximum size in bytes of a document that may be copied as a whole beside a reference.
+/// The maximum size in bytes of a document that may be copied as a whole next to a reference.
 const SMALL: u64 = 256;
 
 /// Adds the field names to such reads.

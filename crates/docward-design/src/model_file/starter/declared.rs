@@ -1,5 +1,5 @@
-//! A model file from models that are declared elsewhere: in code, or as SQL tables. Such models say
-//! nothing about numbers and operations, so these become questions.
+//! A model file from models that are declared elsewhere: in code, or as SQL tables. Such models
+//! contain no numbers and operations, so these become questions.
 
 use std::fmt::Write;
 

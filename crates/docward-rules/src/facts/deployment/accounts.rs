@@ -1,4 +1,4 @@
-//! Accounts: what their roles let them do, and who uses them.
+//! Accounts: the rights that their roles grant, and the clients that use them.
 
 use docward_model::{
     AUDIT_ROLE, ClientUri, CustomRole, Evidence, Namespace, PrivilegePlace, Purpose, RolePrivilege,
@@ -31,7 +31,7 @@ pub const ADMINISTRATORS: &[&str] = &[
     "owner",
 ];
 
-/// Whether the words of a name hold this one, or these in a row: `dba` is in `dba-li`, not in `feedback`.
+/// Whether the words of a name contain this one, or these in sequence: `dba` is in `dba-li`, not in `feedback`.
 pub fn names_word(name: &str, word: &str) -> bool {
     let (name, word) = (names::words(name), names::words(word));
     !word.is_empty() && name.windows(word.len()).any(|part| part == word)
@@ -52,12 +52,12 @@ pub fn administers(settings: &Settings, user: &User) -> bool {
 pub enum Act {
     /// Insert or update them.
     Write,
-    /// Store them although they break the validator.
+    /// Store documents that break the validator.
     Bypass,
 }
 
 impl Act {
-    /// Whether one of the server's own roles allows it in a database.
+    /// Whether one of the server's built-in roles allows it in a database.
     fn is_in(self, (at, role): &Role, database: &str) -> bool {
         match (self, role.as_str()) {
             (_, "root" | "__system") => at == "admin",
@@ -71,7 +71,7 @@ impl Act {
     }
 }
 
-/// Roles of an account that allow it at a collection, as messages list them.
+/// Roles of an account that allow it on a collection, as messages list them.
 pub fn roles_for(evidence: &Evidence, user: &User, act: Act, at: &Namespace) -> Vec<String> {
     let own = user.roles.iter().filter(|role| act.is_in(role, &at.database));
     let covers = |(database, collection): &(String, String)| {
@@ -93,9 +93,9 @@ pub type Role = (String, String);
 /// Roles of an account that let it do more than read and write one business database.
 #[derive(Debug)]
 pub struct Powers<'a> {
-    /// Those it has itself.
+    /// The powerful roles that the account has directly.
     pub own: Vec<&'a Role>,
-    /// Roles that people made, with the powerful roles or else the privileges in each, in words.
+    /// Custom roles, with the powerful roles or else the privileges in each, in words.
     pub held: Vec<(&'a CustomRole, Vec<String>)>,
 }
 
@@ -115,7 +115,7 @@ impl<'a> Powers<'a> {
                     (role, powers)
                 }
                 true => (role, powerful_privileges(evidence, role)),
-                // Their privileges are among those of the role and would say the same again.
+                // Their privileges are among those of the role, so listing them would repeat it.
                 false => (role, named.iter().map(|(db, role)| format!("{role}@{db}")).collect()),
             }
         };
@@ -128,7 +128,7 @@ impl<'a> Powers<'a> {
         self.own.is_empty() && self.held.is_empty()
     }
 
-    /// As messages list them: `root@admin`, `root@admin by app@admin`.
+    /// The roles as messages list them: `root@admin`, `root@admin by app@admin`.
     pub fn words(&self) -> Vec<String> {
         let own = self.own.iter().map(|(db, role)| format!("{role}@{db}"));
         let held = self.held.iter().flat_map(|(by, powers)| {
@@ -138,8 +138,8 @@ impl<'a> Powers<'a> {
     }
 }
 
-/// Actions that make an account an administrator, wherever it has them: who may grant roles may grant
-/// all of them to itself.
+/// Actions that make an account an administrator on any resource: an account that may grant roles may grant all of them
+/// to itself.
 const ADMINISTRATION: &[&str] = &[
     "anyAction",
     "internal",
@@ -162,8 +162,8 @@ const ADMINISTRATION: &[&str] = &[
     "applyOps",
 ];
 
-/// Actions that change what a business database is, which `readWrite` does not allow. To bypass
-/// validators is V010's matter.
+/// Actions that change the structure of a business database, which `readWrite` does not allow. V010 reports the right
+/// to bypass validators.
 const DATABASE_ADMINISTRATION: &[&str] = &["dropDatabase", "collMod", "enableProfiler"];
 
 /// Actions on documents, which an application needs only on its own database.
@@ -199,7 +199,7 @@ fn powerful_actions(role: &CustomRole, privilege: &RolePrivilege) -> Option<Stri
         PrivilegePlace::Cluster => false,
         PrivilegePlace::Collections(db, _) => !server::is_system_database(db),
     };
-    // A backup reads everything and is no administrator.
+    // A backup reads everything but is not an administrator.
     let backs_up = role.inherits.iter().any(|(_, role)| role == "backup");
     let is_powerful = |action: &&str| {
         ADMINISTRATION.contains(action)
@@ -242,7 +242,7 @@ pub fn has_role(user: &User, database: &str, name: &str) -> bool {
     user.roles.iter().any(|(db, role)| db == database && role == name)
 }
 
-/// The roles that people made and an account has.
+/// The custom roles of an account.
 fn custom_roles<'a>(
     evidence: &'a Evidence,
     user: &'a User,
@@ -251,7 +251,7 @@ fn custom_roles<'a>(
     custom.filter(|role| has_role(user, &role.database, &role.name))
 }
 
-/// Whether the server itself has a role of this name; all others were made by people.
+/// Whether a role of this name is built into the server; all others are custom roles.
 pub fn is_built_in(role: &str) -> bool {
     is_powerful(role)
         || matches!(

@@ -1,10 +1,10 @@
-//! Addresses: which can be reached from where (ALG-11). Names are not looked up.
+//! Addresses: the networks from which they can be reached (ALG-11). Names are not resolved.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use ipnet::{IpNet, Ipv4Net, Ipv6Net};
 
-/// Ranges that the internet does not reach, besides the loopback addresses.
+/// Ranges that the internet does not reach, in addition to the loopback addresses.
 const PRIVATE_V4: [Ipv4Net; 5] = [
     Ipv4Net::new_assert(Ipv4Addr::new(10, 0, 0, 0), 8),
     Ipv4Net::new_assert(Ipv4Addr::new(172, 16, 0, 0), 12),
@@ -28,7 +28,7 @@ const PUBLIC_V6: Ipv6Net = Ipv6Net::new_assert(Ipv6Addr::new(0x2000, 0, 0, 0, 0,
 
 /// Returns the shares of the public addresses of IPv4 and of IPv6 in these ranges.
 pub fn public_shares(ranges: &[IpNet]) -> (f64, f64) {
-    // Joined, no address is in two of them.
+    // In the aggregated list, no address is in two ranges.
     let ranges = IpNet::aggregate(&ranges.to_vec());
     let common = |part: IpNet| -> f64 {
         let within =
@@ -46,12 +46,12 @@ pub fn public_shares(ranges: &[IpNet]) -> (f64, f64) {
     (v4 / public, common(IpNet::V6(PUBLIC_V6)) / size(IpNet::V6(PUBLIC_V6)))
 }
 
-/// How many addresses a range has.
+/// Returns the number of addresses in a range.
 fn size(range: IpNet) -> f64 {
     2_f64.powi(i32::from(range.max_prefix_len() - range.prefix_len()))
 }
 
-/// From where an address can be reached.
+/// The networks from which an address can be reached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reach {
     /// The machine itself.
@@ -62,7 +62,7 @@ pub enum Reach {
     Everything,
     /// The internet.
     Public,
-    /// A name that was not looked up.
+    /// A name that was not resolved.
     Unknown,
 }
 
@@ -97,7 +97,7 @@ fn host(text: &str) -> &str {
 
 /// The reach of an address.
 pub fn reach_of(ip: IpAddr) -> Reach {
-    // IPv4 written as IPv6 is IPv4.
+    // An IPv4 address written as IPv6 is IPv4.
     let ip = ip.to_canonical();
     let private = match ip {
         IpAddr::V4(v4) => PRIVATE_V4.iter().any(|range| range.contains(&v4)),

@@ -1,4 +1,4 @@
-//! Clients: connection strings with the service they belong to and the deployment they lead to.
+//! Clients: connection strings with their service and the topology of their deployment.
 
 use std::fmt::Display;
 
@@ -34,13 +34,13 @@ pub enum Shape<'a> {
 pub struct Client<'a> {
     /// The string.
     pub uri: &'a ClientUri,
-    /// The declared service it belongs to.
+    /// The declared service of the string.
     pub service: Option<&'a Service>,
     /// The topology behind the string.
     pub shape: Shape<'a>,
-    /// Whether a running server said so.
+    /// Whether the topology comes from a running server.
     pub is_seen: bool,
-    /// How many strings there are.
+    /// The number of strings.
     total: u64,
 }
 
@@ -83,7 +83,7 @@ fn shape<'a>(uri: &'a ClientUri, evidence: &'a Evidence, settings: &Settings) ->
         Some(DeclaredTopology::Standalone) => Shape::Standalone,
         Some(DeclaredTopology::ReplicaSet) => Shape::ReplicaSet(uri.replica_set.as_deref()),
         Some(DeclaredTopology::Sharded) => Shape::Sharded,
-        // Consoles put the name of a set into SRV strings of sharded clusters, too.
+        // Consoles also put the name of a set into SRV strings of sharded clusters.
         None if uri.replica_set.is_some() && !uri.srv => {
             Shape::ReplicaSet(uri.replica_set.as_deref())
         }
@@ -98,7 +98,7 @@ impl<'a> Client<'a> {
         self.service.and_then(|service| service.class)
     }
 
-    /// Whether it leads to the developer's own machine.
+    /// Whether the string points to the developer's own machine.
     pub fn is_local(&self) -> bool {
         let is_local = |host: &String| {
             let name = host.rsplit_once(':').map_or(host.as_str(), |(name, _)| name);
@@ -109,20 +109,20 @@ impl<'a> Client<'a> {
             || !self.uri.hosts.is_empty() && self.uri.hosts.iter().all(is_local)
     }
 
-    /// Whether a shell script hands it on to something that it starts, of which nothing is known.
+    /// Whether a shell script passes the string to a program that it starts. Nothing is known about that program.
     pub fn is_in_shell_script(&self) -> bool {
         let file = self.uri.site.as_ref().map_or("", |site| site.location.file.as_str());
         [".sh", ".bash", ".ps1"].iter().any(|end| file.ends_with(end))
     }
 
-    /// Whether another client of the same file has a larger pool: then this one has a task of its own.
+    /// Whether another client of the same file has a larger pool: then this client has a separate task.
     pub fn has_larger_beside(&self, evidence: &Evidence) -> bool {
         let Some(site) = self.uri.site.as_ref().filter(|_| self.uri.is_made_in_code()) else {
             return false;
         };
         let size = |uri: &ClientUri| match uri.option("maxPoolSize").map(|option| &option.value) {
             Some(OptionValue::Int(size)) => *size,
-            // Left to the driver, or computed.
+            // The driver's default, or a computed value.
             _ => i64::MAX,
         };
         evidence.uris.iter().any(|other| {
@@ -151,15 +151,15 @@ impl<'a> Client<'a> {
             || self.serves_nobody(evidence)
     }
 
-    /// Whether a figure is only a house's own idea of what is usual: source code says or leaves it, and nothing is
-    /// declared about the service that would show harm.
+    /// Whether the value of an option is only the house's idea of a usual value: source code sets it or leaves it out,
+    /// and no declaration about the service shows harm.
     pub fn is_usual_elsewhere(&self, settings: &Settings) -> bool {
         settings.profile == ProfileName::Neutral
             && self.uri.site.is_some()
             && self.service.is_none()
     }
 
-    /// Whether processes that answer requests may live for a few calls only: their pools are small by intent.
+    /// Whether processes that answer requests may live for a few calls only: their pools are small on purpose.
     pub fn is_short_lived(&self, evidence: &Evidence) -> bool {
         let Some(site) = &self.uri.site else { return false };
         let family = language_of(&site.location.file);
@@ -167,8 +167,7 @@ impl<'a> Client<'a> {
         serving.any(|serving| serving.is_short_lived && language_of(&serving.file) == family)
     }
 
-    /// Whether something may be missed: all options are in sight, and the string is not one for the
-    /// developer's own machine.
+    /// Whether options may be missing: all options are known, and the string is not for the developer's own machine.
     pub fn can_lack_options(&self) -> bool {
         self.uri.shows_all_options() && !self.is_local()
     }
@@ -181,7 +180,7 @@ impl<'a> Client<'a> {
         self.uri.option(name).is_none() && !self.uri.notes.iter().any(is_meant)
     }
 
-    /// A number that an option has.
+    /// The value of a numeric option.
     pub fn number(&self, name: &str) -> Option<i64> {
         match self.uri.option(name)?.value {
             OptionValue::Int(number) => Some(number),
@@ -189,7 +188,7 @@ impl<'a> Client<'a> {
         }
     }
 
-    /// Whether an option is on or off.
+    /// The value of a boolean option.
     pub fn flag(&self, name: &str) -> Option<bool> {
         match self.uri.option(name)?.value {
             OptionValue::Bool(flag) => Some(flag),
@@ -197,7 +196,7 @@ impl<'a> Client<'a> {
         }
     }
 
-    /// The read preference in use: `primary` unless another is given; `None` when it is computed.
+    /// The read preference in use: `primary` unless another is set; `None` if it is computed.
     pub fn read_preference(&self) -> Option<&'a str> {
         match (&self.uri.read_preference, self.uri.option("readPreference")) {
             (Some(mode), _) => Some(mode),
@@ -206,7 +205,7 @@ impl<'a> Client<'a> {
         }
     }
 
-    /// Whether reads may be answered by secondaries.
+    /// Whether secondaries may answer reads.
     pub fn reads_secondaries(&self) -> bool {
         self.read_preference().is_some_and(|mode| {
             ["secondary", "secondaryPreferred", "nearest"]
@@ -215,25 +214,25 @@ impl<'a> Client<'a> {
         })
     }
 
-    /// Whether someone logs in with a name that is known.
+    /// The user name of the login, if it is known.
     pub fn known_user(&self) -> Option<&'a str> {
         self.uri.user.as_deref().filter(|user| !user.contains(HOLE))
     }
 
-    /// Pools that one process has: one for each router when the string leads to several, one otherwise.
+    /// The number of pools that one process has: one for each router if the string names several, otherwise one.
     pub fn pools(&self, settings: &Settings) -> u32 {
         if self.shape != Shape::Sharded {
             return 1;
         }
         match u32::try_from(self.uri.hosts.len()).unwrap_or(1) {
-            // One address is that of a load balancer.
+            // A single address is that of a load balancer.
             1 if !self.uri.srv => 1,
             hosts if hosts > 1 => hosts,
             _ => settings.deployment.routers.unwrap_or(1),
         }
     }
 
-    /// `maxPoolSize` that the service needs, by what is declared about it (PF-4, PF-5).
+    /// The `maxPoolSize` that the service needs, by its declaration (PF-4, PF-5).
     pub fn needed_pool(&self, settings: &Settings) -> Option<u32> {
         let service = self.service?;
         let qps = Amount::from_f64(service.peak_qps?).ok()?;
@@ -253,20 +252,20 @@ impl<'a> Client<'a> {
         self.uri.places.hosts.first().cloned().or_else(|| self.start())
     }
 
-    /// Where the string or the call begins.
+    /// Returns the start of the string or the call.
     pub fn start(&self) -> Option<Location> {
         let site = || self.uri.site.as_ref().map(|site| site.location.clone());
         self.uri.places.start.clone().or_else(site)
     }
 
-    /// The name under which code sets an option, where that is not the one of connection strings.
+    /// The name under which code sets an option, if it differs from the one in connection strings.
     fn name_in_code(&self, option: &str) -> Option<&str> {
         let bare = |name: &str| name.replace('_', "").to_ascii_lowercase();
         let written = self.uri.option(option)?.written.as_str();
         (self.uri.is_made_in_code() && bare(written) != bare(option)).then_some(written)
     }
 
-    /// A finding about the value of an option, with the one to write instead.
+    /// A finding about the value of an option, with the recommended value.
     pub fn option_draft(
         &self,
         option: &str,
@@ -291,7 +290,7 @@ impl<'a> Client<'a> {
             .uri([UriChange::set(option, better)])
     }
 
-    /// A finding about what drivers warn about or refuse, with the changes that the note proposes.
+    /// A finding about a warning or a refusal of drivers, with the changes that the note proposes.
     pub fn note_draft(&self, note: &UriNote, level: Level, why: &'static str) -> Draft {
         let what = format!("{}: {}", self.uri.owner(), note.what);
         let place = note.location.clone().or_else(|| self.start());
@@ -322,7 +321,7 @@ impl<'a> Client<'a> {
     }
 }
 
-/// The language of a file by its ending; one for all that share libraries.
+/// The language of a file by its extension; languages that share libraries have one name.
 fn language_of(file: &str) -> &str {
     match file.rsplit('/').next() {
         Some("package.json") => return "script",

@@ -7,7 +7,7 @@ use crate::facts::{
     text,
 };
 
-/// How the groups of one layer are spoken of.
+/// The texts of messages about the groups of one layer.
 pub struct Words {
     /// A group in a sentence: `` the group `sg` in front of MongoDB ``.
     pub place: fn(&str) -> String,
@@ -29,7 +29,8 @@ pub struct Advice {
     pub clauses: &'static [&'static str],
 }
 
-/// Rules that a finding named. Rules of a wider group also occur in others, and are reported once.
+/// Rules that a finding has already named. Rules of a wider group also occur in others, and are
+/// reported once.
 #[derive(Default)]
 pub struct Told<'a>(Vec<&'a AccessRule>);
 

@@ -7,7 +7,7 @@ use ipnet::IpNet;
 
 use crate::facts::deployment::addresses::public_shares;
 
-/// Port ranges up to this size are meant for the port; wider ranges contain it by chance.
+/// Port ranges up to this size are intended for the port; wider ranges contain it by chance.
 const NARROW: u16 = 100;
 
 /// The access that one rule allows.
@@ -15,20 +15,20 @@ const NARROW: u16 = 100;
 pub struct Admission<'a> {
     /// The rule.
     pub rule: &'a AccessRule,
-    /// By ports: earlier rules may keep others out of each.
+    /// The traffic by ports: earlier rules may deny others on each of them.
     pub ways: Vec<AllowedTraffic<'a>>,
 }
 
-/// Ports on which one rule lets the same in.
+/// Ports on which one rule admits the same sources.
 #[derive(Debug, PartialEq)]
 pub struct AllowedTraffic<'a> {
     /// The ports; `None` if the file does not list them.
     pub ports: Option<PortRange>,
-    /// Addresses that are let in.
+    /// The addresses that are admitted.
     pub ranges: Vec<IpNet>,
-    /// Machines of one's own that are let in, by name.
+    /// The own machines that are admitted, by name.
     pub named: Vec<&'a str>,
-    /// Lists kept elsewhere whose addresses are let in.
+    /// External lists whose addresses are admitted.
     pub listed: Vec<&'a str>,
 }
 
@@ -51,7 +51,7 @@ pub fn admissions(group: &RuleGroup) -> Vec<Admission<'_>> {
     all
 }
 
-/// Returns the access to some ports, split where earlier rules begin or end.
+/// Returns the access to some ports, split at the ports where earlier rules begin or end.
 fn ways<'a>(
     rule: &'a AccessRule,
     ports: PortRange,
@@ -95,7 +95,7 @@ fn ways<'a>(
     tcp
 }
 
-/// A range of ports cut wherever one of the others begins or ends.
+/// Splits a range of ports wherever one of the others begins or ends.
 fn pieces(ports: PortRange, others: &[PortRange]) -> Vec<PortRange> {
     let inside = |start: &u32| (u32::from(ports.first) + 1..=u32::from(ports.last)).contains(start);
     let starts = others.iter().flat_map(|o| [u32::from(o.first), u32::from(o.last) + 1]);
@@ -108,7 +108,7 @@ fn pieces(ports: PortRange, others: &[PortRange]) -> Vec<PortRange> {
     starts.iter().zip(ends).map(|(&first, last)| PortRange { first, last, ..ports }).collect()
 }
 
-/// Two ranges of ports as one, when the second begins where the first ends.
+/// Joins two ranges of ports if the second begins where the first ends.
 fn joined((a, b): (PortRange, PortRange)) -> Option<PortRange> {
     let follows = a.protocol == b.protocol && a.last.checked_add(1) == Some(b.first);
     follows.then_some(PortRange { last: b.last, ..a })
@@ -126,7 +126,7 @@ fn open_to<'a>(
         .filter(|denial| denial.ports.iter().any(|p| p.covers(&ports)))
         .flat_map(|denial| &denial.sources)
         .collect();
-    // Pieces that make up a whole keep the whole out.
+    // Adjacent denied ranges deny the range that they form together.
     let kept_out = IpNet::aggregate(&ranges(about.iter().copied()));
     let all_kept_out = kept_out.iter().filter(|range| range.prefix_len() == 0).count() == 2;
     let is_open = |peer: &&Peer| match peer {
@@ -169,9 +169,9 @@ fn everyone(ranges: &[IpNet]) -> Vec<&'static str> {
 
 /// A kind of addresses.
 struct Kind {
-    /// All of them, as rules write it.
+    /// All addresses of this kind, in the notation of rules.
     all: &'static str,
-    /// Most of those that are public.
+    /// Most public addresses of this kind.
     most: &'static str,
     has: fn(&IpNet) -> bool,
     public_share: fn(&[IpNet]) -> f64,
@@ -197,7 +197,7 @@ impl Kind {
         (self.has)(range)
     }
 
-    /// Everyone of this kind, in words, when these ranges let them in.
+    /// Returns the text for everyone of this kind, if these ranges admit them.
     fn everyone(&self, ranges: &[IpNet]) -> Option<&'static str> {
         let joined = IpNet::aggregate(&ranges.to_vec());
         if joined.iter().any(|range| range.prefix_len() == 0 && self.has(range)) {
@@ -207,7 +207,7 @@ impl Kind {
     }
 }
 
-/// Lists kept elsewhere whose addresses a group lets in.
+/// External lists whose addresses a group admits.
 pub fn listed(group: &RuleGroup) -> Vec<&str> {
     let admissions = admissions(group);
     let mut names: Vec<&str> = admissions
@@ -282,7 +282,7 @@ pub struct Opening<'a> {
 }
 
 impl Opening<'_> {
-    /// Whether one of the ports is among those it opens.
+    /// Whether it opens one of the ports.
     pub fn opens(&self, ports: &[u16]) -> bool {
         self.ports.iter().any(|range| ports.iter().any(|&port| range.has(port)))
     }
@@ -297,7 +297,7 @@ impl fmt::Display for Opening<'_> {
     }
 }
 
-/// Where everyone is let in. Rules that share a port add up: `0.0.0.0/2` in one and `128.0.0.0/1` in
+/// Returns the ports that are open to everyone. Rules that share a port add up: `0.0.0.0/2` in one and `128.0.0.0/1` in
 /// another are most of everyone.
 pub fn openings<'a>(admissions: &[Admission<'a>]) -> Vec<Opening<'a>> {
     let mut all: Vec<Opening<'a>> = Vec::new();
@@ -309,7 +309,7 @@ pub fn openings<'a>(admissions: &[Admission<'a>]) -> Vec<Opening<'a>> {
             }
         }
     }
-    // Together, because MongoDB needs one TCP port for the whole address range.
+    // Rules are combined here, because MongoDB needs one TCP port for the whole address range.
     let tcp: Vec<(usize, PortRange, &AllowedTraffic<'a>)> = admissions
         .iter()
         .enumerate()
@@ -333,7 +333,7 @@ pub fn openings<'a>(admissions: &[Admission<'a>]) -> Vec<Opening<'a>> {
                 .collect();
             let whole: Vec<IpNet> = parts.iter().flat_map(|(_, ranges)| ranges).copied().collect();
             let Some(together) = kind.everyone(&whole) else { continue };
-            // The widest first, so that no rule is named without which everyone is let in as well.
+            // The widest rules come first, so that the message names no rule that is not needed to let everyone in.
             parts.sort_by_key(|(_, ranges)| ranges.iter().map(IpNet::prefix_len).min());
             let (mut so_far, mut needed) = (Vec::new(), BTreeSet::new());
             for (at, ranges) in parts {
@@ -458,7 +458,7 @@ mod tests {
         all
     }
 
-    /// Where everyone is let in, as messages say it.
+    /// Returns the openings to everyone as messages state them.
     fn told(rules: &[AccessRule]) -> Vec<String> {
         let rules = rules.iter().zip(1..);
         let rules = rules.map(|(rule, n)| AccessRule { name: format!("r{n}"), ..rule.clone() });
@@ -524,7 +524,7 @@ mod tests {
             ]),
             ["`r1`, `r2`, `r3` together (0.0.0.0/0 on port 27017)"]
         );
-        // Only where they meet, and without those that add nothing.
+        // Only where the ranges overlap, and without rules that add nothing.
         assert_eq!(
             told(&[
                 rule(true, &["10.0.0.0/8"], port),
@@ -539,7 +539,7 @@ mod tests {
         );
         assert!(told(&[rule(true, &half, port), rule(true, &other, (27018, 27018))]).is_empty());
         assert!(told(&[rule(true, &half, port), rule(true, &["2000::/4"], port)]).is_empty());
-        // A rule that does it alone has its own finding.
+        // A rule that admits everyone alone has its own finding.
         assert_eq!(
             told(&[rule(true, &half, port), rule(true, &["0.0.0.0/0"], port)]),
             ["`r2` (0.0.0.0/0 on port 27017)"]
@@ -562,7 +562,7 @@ mod tests {
             ["`r2` (0.0.0.0/0 on ports 27017, 27019)"]
         );
         assert!(told(&[denied(port), denied((27018, 30000)), wide.clone()]).is_empty());
-        // Only one kind of addresses is kept out of one port.
+        // Only one kind of addresses is denied on one port.
         let both = rule(true, &["0.0.0.0/0", "::/0"], (27017, 27018));
         assert_eq!(
             told(&[denied(port), both]),

@@ -8,7 +8,7 @@ use docward_model::{BsonType, Evidence, Field, Namespace, Profile, is_server_own
 /// Databases that must not contain business data.
 pub const SYSTEM_DATABASES: &[&str] = &["admin", "local", "config", "$external"];
 
-/// Collections that migration tools, drivers and platforms make under a name of their own.
+/// Collections that migration tools, drivers and platforms create with predefined names.
 pub const TOOL_COLLECTIONS: &[&str] = &[
     // Parse Server's classes.
     "_Audience",
@@ -42,7 +42,7 @@ pub fn is_system_database(name: &str) -> bool {
     SYSTEM_DATABASES.contains(&name)
 }
 
-/// Whether a `system.` collection is one the server makes in any database.
+/// Whether a `system.` collection is one that the server creates in any database.
 pub fn is_known_system_name(collection: &str) -> bool {
     is_server_owned(&Namespace::new("any", collection))
 }
@@ -76,8 +76,8 @@ pub fn is_gridfs(evidence: &Evidence, namespace: &Namespace) -> bool {
 
 /// Whether the documents are rows that the server wrote, exported or copied under another name.
 ///
-/// Rows of its profiler hold copies of queries below `command` and `query`; rows of its oplog hold copies of
-/// writes below `o`. The same goes for stored replies of `serverStatus`, and for specifications of indexes. No
+/// Rows of its profiler contain copies of queries below `command` and `query`; rows of its oplog contain copies of
+/// writes below `o`. The same holds for stored replies of `serverStatus`, and for specifications of indexes. No
 /// developer chose their field names.
 pub fn holds_server_rows(profile: &Profile) -> bool {
     let nearly_all = |name: &str, is: fn(&Field) -> bool| {

@@ -17,9 +17,9 @@ use crate::facts::{
 
 /// A distribution with this ratio between its end and its middle has a long tail.
 pub const TAIL: u64 = 10;
-/// An array that got one element longer may stay so: one address more is no habit.
+/// An array that grew by one element may not grow further: one more address is no trend.
 pub const ONE_MORE: f64 = 1.0;
-/// Below this a long tail is still a short list.
+/// Below this length, a long tail is still a short list.
 const TAIL_FLOOR: u64 = 100;
 const DAY_MS: f64 = 86_400_000.0;
 
@@ -27,26 +27,26 @@ const DAY_MS: f64 = 86_400_000.0;
 /// the settings of D008 (and the share of D003) here.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
-    /// Elements an array should stay below.
+    /// The number of elements that an array should stay below.
     pub elements: u64,
     /// The minimum evidence for growth.
     pub credible: Credible,
-    /// How far ahead forecasts look, in days.
+    /// The maximum number of days that forecasts extend into the future.
     pub horizon_days: f64,
     /// A document larger than this is oversized.
     pub oversized: u64,
-    /// Share of an oversized document that one array must own.
+    /// The minimum share of an oversized document that one array must take.
     pub owned_share: f64,
-    /// How many times the 99th percentile an outlier is.
+    /// The minimum ratio of an outlier to the 99th percentile.
     pub outlier_ratio: f64,
-    /// The fewest elements an outlier has.
+    /// The minimum number of elements of an outlier.
     pub outlier_elements: u64,
-    /// R011: elements from which one of two arrays for one relation is too wide.
+    /// R011: the number of elements from which one of two arrays for one relation is too long.
     pub wide: u64,
 }
 
 impl Limits {
-    /// As configured for a namespace.
+    /// Returns the limits as configured for a namespace.
     pub fn of(settings: &Settings, namespace: &Namespace) -> Self {
         let d008 = |threshold| d008::limit(settings, namespace, threshold);
         let d003 = |threshold| d003::limit(settings, namespace, threshold);
@@ -77,7 +77,7 @@ pub enum Elements {
     Series,
     /// Records with a time: messages, comments, log lines.
     Dated,
-    /// Records without one.
+    /// Records without a time.
     Objects,
     /// Plain values.
     Scalars,
@@ -85,7 +85,7 @@ pub enum Elements {
     Arrays,
 }
 
-/// The child of an array's elements that says when: a date, or a number or text with such a name.
+/// The child of an array's elements that contains their time: a date, or a number or text with such a name.
 pub fn time_child<'a>(profile: &'a Profile, array: &'a Field) -> Option<&'a Field> {
     let element = profile.element(array)?;
     let often = |f: &&Field| f.shape == FieldShape::Named && f.presence() >= 0.9;
@@ -129,7 +129,7 @@ pub fn elements(
             let Some(time) = time_child(profile, array) else { return Elements::Objects };
             let numbers = named()
                 .filter(|f| {
-                    // Amounts make no series: orders and payments are entities.
+                    // Amounts are not a series: orders and payments are entities.
                     patterns::is_numeric(f)
                         && f.path != time.path
                         && series::names_a_measure(&f.name)
@@ -189,14 +189,14 @@ fn holds_ids(evidence: &Evidence, collection: &Collection, element: &Field) -> b
             .any(|r| r.from == collection.namespace && r.path == element.path)
 }
 
-/// How sure it is that an array grows without end.
+/// The certainty that an array grows without bound.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Verdict {
-    /// One sign.
+    /// One signal.
     Possible,
     /// Two independent signals.
     Likely,
-    /// It grows with age, is long already, and its elements were added over days.
+    /// It grows with age, is already long, and its elements were added over days.
     Certain,
 }
 
@@ -211,10 +211,10 @@ impl Verdict {
     }
 }
 
-/// An array that grows without end.
+/// An array that grows without bound.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Unbounded {
-    /// How sure that is.
+    /// The certainty of the growth.
     pub verdict: Verdict,
     /// Growth with the age of the document, if it is one of the signals.
     pub growth: Option<Growth>,
@@ -226,7 +226,7 @@ pub struct Unbounded {
     pub long_tail: bool,
 }
 
-/// Nouns of things that occur again and again (DM-08.2 and similar clauses).
+/// Nouns of things that occur repeatedly (DM-08.2 and similar clauses).
 const EVER_NEW: &[&str] = &[
     "comment",
     "follower",
@@ -284,14 +284,14 @@ pub fn unbounded(
         forecast::first_reach(seen, elements, ONE_MORE, limits.horizon_days).is_some()
     });
     let verdict = match growth {
-        // Growth that was observed needs no inference from ages.
+        // Observed growth needs no inference from ages.
         _ if observed.is_some() && large && (dated || growth.is_some()) => Verdict::Certain,
         _ if observed.is_some() && large => Verdict::Likely,
         _ if seen_long && long_tail => Verdict::Likely,
         _ if seen_long => Verdict::Possible,
         Some(_) if large && dated => Verdict::Certain,
         Some(_) if large => Verdict::Likely,
-        // Short as yet: what counts is whether it gets long within the horizon.
+        // The array is still short: the question is whether it becomes long within the horizon.
         Some(g) => {
             let rate = longest_rate(profile, field, Some(&g))?;
             forecast::reach(
@@ -303,7 +303,7 @@ pub fn unbounded(
             )?;
             if long_tail { Verdict::Likely } else { Verdict::Possible }
         }
-        // Documents of known age do not show growth: long, but not for that reason.
+        // Documents of known age do not show growth: the array is long for another reason.
         None if measured || !large => return None,
         // The ages are unknown. Two signals remain: a long list of recurring events, and dates in it that are days
         // apart.
@@ -316,18 +316,18 @@ pub fn unbounded(
     Some(Unbounded { verdict, growth, observed, dated, long_tail })
 }
 
-/// Whether the name says something that keeps coming: messages, readings, log lines.
+/// Whether the name denotes things that are added continuously: messages, readings, log lines.
 pub fn keeps_coming(field: &Field) -> bool {
     names_what_keeps_coming(field.path.leaf())
 }
 
-/// The same for a name alone, a collection's too.
+/// Whether a name alone denotes things that are added continuously; also for a collection.
 pub fn names_what_keeps_coming(name: &str) -> bool {
     names::words(name).last().is_some_and(|w| EVER_NEW.contains(&meaning::singular(w).as_str()))
 }
 
-/// Elements a day that the longest array gains. If its document is among the largest, this is length over age.
-/// Otherwise it is the common rate, and at least the length over the whole span.
+/// The number of elements a day that the longest array gains. If its document is among the largest, this is its length
+/// divided by its age. Otherwise it is the common rate, but at least the length divided by the whole span.
 pub fn longest_rate(profile: &Profile, field: &Field, growth: Option<&Growth>) -> Option<f64> {
     let max = field.array.as_ref()?.lengths.max as f64;
     let known = profile
@@ -344,14 +344,14 @@ pub fn longest_rate(profile: &Profile, field: &Field, growth: Option<&Growth>) -
     }
 }
 
-/// Whether a few arrays are far longer than the rest, which are fine (PT-outlier.1).
+/// Whether a few arrays are far longer than the rest, which have a normal length (PT-outlier.1).
 pub fn has_outliers(lengths: &Distribution, limits: &Limits) -> bool {
     let p99 = lengths.p99();
     lengths.max >= limits.outlier_elements
         && lengths.max as f64 >= limits.outlier_ratio * p99.max(1) as f64
 }
 
-/// Whether an array makes documents oversized: it owns more than its share of most of the largest.
+/// Whether an array makes documents oversized: in most of the largest documents, it takes more than its share.
 pub fn dominates(profile: &Profile, field: &Field, limits: &Limits) -> bool {
     let Some(array) = &field.array else { return false };
     let oversized: Vec<_> = profile.largest.iter().filter(|d| d.bytes > limits.oversized).collect();
@@ -363,8 +363,7 @@ pub fn dominates(profile: &Profile, field: &Field, limits: &Limits) -> bool {
                 d.owner_elements.is_some()
                     && d.owner_bytes as f64 > limits.owned_share * d.bytes as f64
             } else {
-                // An array inside the object that owns the bytes: its own share is known for the
-                // longest one only.
+                // An array inside the object that takes the bytes: its own share is known only for the longest one.
                 field.parent.is_some()
                     && path.strip_prefix(d.owner.as_str()).is_some_and(|rest| rest.starts_with('.'))
                     && !path.contains("[]")
@@ -378,11 +377,11 @@ pub fn dominates(profile: &Profile, field: &Field, limits: &Limits) -> bool {
 /// The rule that reports an array.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Owner {
-    /// D008: it grows without end.
+    /// D008: it grows without bound.
     Unbounded(Unbounded),
-    /// R006: it holds ids and grows or is too long.
+    /// R006: it contains ids and grows or is too long.
     Ids(Option<Unbounded>),
-    /// R011: it is too long, does not grow, and what it refers to lists this side in turn.
+    /// R011: it is too long, does not grow, and its targets also list this side.
     ManyToMany,
     /// R008: a few are far longer than the rest.
     Outliers,
@@ -392,7 +391,7 @@ pub enum Owner {
     Large,
 }
 
-/// The reference in this array and the one in an array of the other side that points back (ER-T.6).
+/// The reference in this array, and the one in an array of the other side that points back (ER-T.6).
 pub fn both_ways<'a>(
     evidence: &'a Evidence,
     namespace: &Namespace,
@@ -426,7 +425,7 @@ pub fn owner(
     let large = array.lengths.max >= limits.elements;
     let bound = patterns::bound(settings, collection, profile, field);
     let unbounded = unbounded(settings, collection, profile, field, limits);
-    // A length that is only seen to be even is no decision to hold the relation twice.
+    // Equal lengths alone do not show a decision to store the relation twice.
     if array.lengths.max >= limits.wide
         && !bound.as_ref().is_some_and(Bound::is_by_design)
         && unbounded.is_none_or(|u| u.verdict <= Verdict::Possible)

@@ -1,5 +1,5 @@
-//! When something that grows reaches a limit. "Now" is the newest document that was read, never a
-//! clock, so the same data gives the same dates.
+//! Computes when a growing value reaches a limit. "Now" is the newest document that was read, never a clock, so the
+//! same data gives the same dates.
 
 use docward_model::{Growth, Observed};
 
@@ -10,19 +10,19 @@ const DAY_MS: f64 = 86_400_000.0;
 /// The minimum evidence for growth.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Credible {
-    /// Rank correlation with age that must be exceeded.
+    /// The rank correlation with age that must be exceeded.
     pub correlation: f64,
     /// Minimum number of documents behind the value.
     pub rows: u64,
-    /// Days the documents must span.
+    /// The number of days that the documents must span.
     pub days: f64,
 }
 
 impl Credible {
-    /// ALG-6's correlation, and enough rows and days that chance does not reach it.
+    /// ALG-6's correlation, and enough rows and days to exclude chance.
     pub const DEFAULT: Self = Self { correlation: 0.5, rows: 50, days: 7.0 };
 
-    /// Whether the growth rests on enough.
+    /// Whether the growth has enough evidence.
     pub fn holds(&self, growth: &Growth) -> bool {
         growth.correlation > self.correlation
             && growth.rows >= self.rows
@@ -52,8 +52,8 @@ pub struct Forecast {
     pub per_day: f64,
 }
 
-/// When `now` reaches `target` at `per_day`, counted from `newest_ms`; `None` when it is there
-/// already, does not grow, or takes longer than `horizon_days`.
+/// Returns when `now` reaches `target` at `per_day`, counted from `newest_ms`. Returns `None` if it has already reached
+/// it, does not grow, or takes longer than `horizon_days`.
 pub fn reach(
     now: f64,
     target: f64,
@@ -112,13 +112,14 @@ pub fn dates(list: &[(u64, Forecast)]) -> String {
     }
 }
 
-/// `, counted from the newest document (2024-02-29)`: without it a day that has passed looks like a mistake.
+/// Returns `, counted from the newest document (2024-02-29)`. Without this text, a day in the past looks like a
+/// mistake.
 pub fn counted_from(growth: &Growth) -> String {
     text::date(growth.newest_ms)
         .map_or_else(String::new, |day| format!(", counted from the newest document ({day})"))
 }
 
-/// Elements a day in as many digits as say something.
+/// Elements a day, with the significant digits.
 pub fn pace(per_day: f64) -> String {
     if per_day >= 10.0 {
         text::count(per_day.round() as u64)

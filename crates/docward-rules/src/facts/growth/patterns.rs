@@ -15,19 +15,19 @@ use crate::facts::{
 };
 use docward_model::code::Cap;
 
-/// Elements a page of an outlier document holds (PT-outlier.1), and the most a bucket should.
+/// The number of elements in a page of an outlier document (PT-outlier.1), and the recommended maximum for a bucket.
 pub const PAGE: u64 = 1000;
-/// The longest array that still is a preview (PT-subset.1, PT-slice.1: 3, 5, 10, 100).
+/// The maximum length of a preview (PT-subset.1, PT-slice.1: 3, 5, 10, 100).
 pub const PREVIEW: u64 = 100;
-/// Caps people write in `$slice`.
+/// Common caps in `$slice`.
 const ROUND: &[u64] = &[3, 5, 10, 20, 25, 50, 100, 200, 250, 500, 1000];
 
-/// Why an array cannot grow without end.
+/// The reason why an array cannot grow without bound.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Bound {
     /// Coordinates of a GeoJSON geometry, or of a plain point or polygon.
     Geometry,
-    /// An embedding or another vector: numbers, always equally many.
+    /// An embedding or another vector: numbers, always the same count.
     Vector(u64),
     /// The user declared a cap in `docward.toml`.
     Declared(u64),
@@ -37,21 +37,21 @@ pub enum Bound {
     Bucket(u64),
     /// The inline part of an outlier document, or one of its overflow pages.
     OverflowPage(u64),
-    /// The newest few, the whole list is elsewhere.
+    /// The newest few elements; the whole list is elsewhere.
     Preview(u64),
-    /// Lengths pile up at a round number and none is above it.
+    /// Lengths accumulate at a round number, and none is above it.
     Capped(u64),
     /// Every array has the same length.
     FixedLength(u64),
 }
 
 impl Bound {
-    /// Whether someone decided on it, as against being seen in the lengths only.
+    /// Whether the bound was decided, in contrast to one that only the lengths show.
     pub fn is_by_design(&self) -> bool {
         !matches!(self, Self::Capped(_) | Self::FixedLength(_))
     }
 
-    /// In words, for findings.
+    /// The bound in words, for findings.
     pub fn describe(&self) -> String {
         match self {
             Self::Geometry => "coordinates of a geometry".to_owned(),
@@ -91,7 +91,7 @@ pub fn bound(
     if let Some(n) = numbers.filter(|_| !grows) {
         return Some(Bound::Vector(n));
     }
-    // A declared cap that the data has passed is no cap.
+    // A declared cap that the data exceeds is not a cap.
     if let Some(cap) = settings.array_cap(&collection.namespace, field.path.as_str()) {
         return (lengths.max <= cap).then_some(Bound::Declared(cap));
     }
@@ -114,7 +114,7 @@ pub fn bound(
     if let Some(cap) = capped_at(lengths).filter(|&cap| !is_new_length(field, cap)) {
         return Some(Bound::Capped(cap));
     }
-    // Slots of a plain type; equally many records in every document may as well be chance.
+    // Slots have a plain type. An equal number of records in every document may also be a coincidence.
     let plain = profile
         .element(field)
         .is_some_and(|e| e.types.of(BsonType::Object) == 0 && e.types.of(BsonType::Array) == 0);
@@ -130,9 +130,8 @@ pub fn bound(
 /// This number of different gains that end at the same length shows a cap.
 const WAYS: u64 = 3;
 
-/// Whether no array of a field was that long on an earlier date and some have grown since: where they end
-/// now is no cap. Those that a cap ends were that long before, while others fill up, or came there by
-/// different gains.
+/// Whether no array of a field had this length on an earlier date, and some have grown since. The longest length is
+/// then no cap. Arrays with a cap would have had this length before, or would have reached it by different gains.
 pub fn is_new_length(field: &Field, length: u64) -> bool {
     let observed = field.array.as_ref().and_then(|array| array.observed.as_ref());
     observed.is_some_and(|seen| {
@@ -141,8 +140,8 @@ pub fn is_new_length(field: &Field, length: u64) -> bool {
     })
 }
 
-/// Whether something adds to an array without cutting it: an update in the workload, or a statement in
-/// the code. Lengths that stop somewhere are no cap then.
+/// Whether an operation adds to an array without truncating it: an update in the workload, or a statement in the code.
+/// Lengths that stop at a value are then no cap.
 pub fn is_appended_without_cap(evidence: &Evidence, namespace: &Namespace, field: &Field) -> bool {
     let plain = code::plain_path(field.path.as_str());
     let pushed = evidence.workload.iter().flat_map(|workload| &workload.shapes).any(|stats| {
@@ -180,9 +179,9 @@ fn is_array(field: &Field) -> bool {
 
 // --- geometry and vectors ------------------------------------------------------------------------
 
-/// Whether a place belongs to a geometry. That is `coordinates` beside a text `type` (GeoJSON), `arcs` there
-/// (TopoJSON), or `geometries` made of these. Anything inside them belongs to it, and so does a plain list of
-/// points (an array of pairs or triples of numbers).
+/// Whether a place belongs to a geometry. That is `coordinates` next to a text `type` (GeoJSON), `arcs` there
+/// (TopoJSON), or `geometries` made of these. Anything inside them belongs to it, and so does a plain list of points
+/// (an array of pairs or triples of numbers).
 pub fn is_geometry(profile: &Profile, field: &Field) -> bool {
     let mut at = Some(field);
     while let Some(place) = at {
@@ -229,10 +228,10 @@ fn innermost<'a>(profile: &'a Profile, field: &'a Field) -> Option<&'a Field> {
     Some(at)
 }
 
-/// Dimensions of the longest vectors that vector search takes.
+/// Maximum number of dimensions that vector search accepts.
 const MAX_DIMENSIONS: u64 = 8192;
 
-/// The length of an embedding: numbers with fractions, equally many in every document.
+/// The length of an embedding: numbers with fractions, the same count in every document.
 pub fn vector(profile: &Profile, field: &Field) -> Option<u64> {
     let lengths = &field.array.as_ref()?.lengths;
     let element = profile.element(field)?;
@@ -246,7 +245,7 @@ pub fn vector(profile: &Profile, field: &Field) -> Option<u64> {
     .then_some(lengths.max)
 }
 
-/// The length of a list of numbers with `width` × `height` values beside it: the cells of a grid.
+/// The length of a list of numbers with `width` × `height` values next to it: the cells of a grid.
 fn raster(profile: &Profile, field: &Field) -> Option<u64> {
     let lengths = &field.array.as_ref()?.lengths;
     let is_cell = |element: &&Field| is_numeric(element);
@@ -264,13 +263,13 @@ fn raster(profile: &Profile, field: &Field) -> Option<u64> {
 
 // --- caps in the validator -----------------------------------------------------------------------
 
-/// The greatest length the validator lets an array have, when every array keeps to it. A cap that
-/// the data has passed is none: it came later, or writes go around it.
+/// The maximum length of an array that the validator allows, if every array complies. A cap that the data exceeds does
+/// not count: it was added later, or writes bypass it.
 pub fn validator_cap(collection: &Collection, path: &FieldPath, longest: u64) -> Option<u64> {
     asked_cap(collection, path).filter(|&cap| longest <= cap)
 }
 
-/// A cap that is declared or asked for by the validator and that arrays break, in words.
+/// A declared cap, or one in the validator, that arrays break, in words.
 pub fn broken_cap(settings: &Settings, collection: &Collection, field: &Field) -> Option<String> {
     let lengths = &field.array.as_ref()?.lengths;
     let declared = settings.array_cap(&collection.namespace, field.path.as_str());
@@ -289,7 +288,7 @@ pub fn broken_cap(settings: &Settings, collection: &Collection, field: &Field) -
     })
 }
 
-/// The greatest length the validator asks for, kept or not.
+/// The maximum length that the validator allows, whether or not arrays comply.
 fn asked_cap(collection: &Collection, path: &FieldPath) -> Option<u64> {
     let options = collection.options.as_ref()?;
     let validator = options.validator.as_ref()?;
@@ -378,7 +377,7 @@ fn counter_of<'a>(profile: &'a Profile, array: &'a Field) -> Option<&'a Field> {
         .find(|f| counted(&f.name).is_some_and(|what| what.is_empty() || same_noun(&what, &noun)))
 }
 
-/// The noun of an array without the words that say which part of the list it is.
+/// The noun of an array without the words for a part of the list.
 fn array_noun(name: &str) -> String {
     let mut all = names::words(name);
     if all.len() > 1 && PART_WORDS.contains(&all[0].as_str()) {
@@ -394,7 +393,7 @@ fn same_noun(a: &str, b: &str) -> bool {
     !a.is_empty() && !b.is_empty() && (a.ends_with(b) || b.ends_with(a))
 }
 
-/// How surely a field says which period a document covers.
+/// The certainty that a field names the period of a document.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Period {
     /// `date`, `day`, `start`: often something else.
@@ -403,8 +402,8 @@ enum Period {
     Strong,
 }
 
-/// The field that says which period a document covers; a `date` counts only when it is cut to the
-/// day, so that documents share it.
+/// The field with the period of a document; a `date` counts only if it is truncated to the day, so that documents share
+/// it.
 fn period_field(profile: &Profile) -> Option<(&Field, Period)> {
     let in_id = |f: &Field| profile.parent(f).is_some_and(|p| p.path.as_str() == "_id");
     let mut best: Option<(&Field, Period)> = None;
@@ -438,7 +437,7 @@ fn period_field(profile: &Profile) -> Option<(&Field, Period)> {
     best
 }
 
-/// Whether documents share their dates: a period is cut to the hour or day, a moment is not.
+/// Whether documents share their dates: a period is truncated to the hour or day, a moment is not.
 fn is_shared(profile: &Profile, field: &Field) -> bool {
     field.distinct.values > 0.0 && profile.documents as f64 >= 1.5 * field.distinct.values
 }
@@ -450,13 +449,13 @@ fn is_shared(profile: &Profile, field: &Field) -> bool {
 pub struct Bucket {
     /// Index of the array in the profile's fields.
     pub array: usize,
-    /// The field that says which period the bucket covers.
+    /// The field with the period of the bucket.
     pub period: FieldPath,
     /// The counter next to the array, if one agrees with it.
     pub counter: Option<FieldPath>,
-    /// The longest array seen.
+    /// The longest observed array.
     pub cap: u64,
-    /// Whether a cap is visible: buckets close by count, or lengths are level and at most a page.
+    /// Whether a cap is visible: buckets close by count, or lengths are equal and at most a page.
     pub closed: bool,
 }
 
@@ -503,14 +502,14 @@ pub fn bucket(profile: &Profile) -> Option<Bucket> {
     })
 }
 
-/// Whether this is the array of buckets that nothing closes.
+/// Whether this is the array of buckets that never close.
 pub fn is_open_bucket(profile: &Profile, field: &Field) -> bool {
     bucket(profile).is_some_and(|b| !b.closed && profile.fields[b.array].path == field.path)
 }
 
 // --- outlier -------------------------------------------------------------------------------------
 
-/// The flag that says a document has more pages: `has_overflow`, `hasExtras`, `isOutlier`.
+/// The flag of a document with more pages: `has_overflow`, `hasExtras`, `isOutlier`.
 pub fn overflow_flag(profile: &Profile) -> Option<&Field> {
     profile.top_level().find(|f| {
         f.is_only(BsonType::Bool)
@@ -520,7 +519,7 @@ pub fn overflow_flag(profile: &Profile) -> Option<&Field> {
     })
 }
 
-/// An overflow page: `page` as a whole number, the id of the document it continues, one array.
+/// An overflow page: `page` as an integer, the id of the document it continues, one array.
 pub fn overflow_page(profile: &Profile) -> Option<&Field> {
     let page = profile.top_level().find(|f| {
         let all = names::words(&f.name);
@@ -542,7 +541,7 @@ const PART_WORDS: &[&str] = &["recent", "latest", "last", "newest", "top", "prev
 /// The newest few elements kept in the parent (PT-subset.1).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Preview {
-    /// The longest array seen.
+    /// The longest observed array.
     pub length: u64,
     /// The counter next to it, if its values exceed the length of the array.
     pub counter: Option<FieldPath>,
@@ -592,8 +591,7 @@ pub fn is_time_series(collection: &Collection) -> bool {
         || collection.namespace.collection.starts_with("system.buckets.")
 }
 
-/// Whether the documents are the server's own buckets of a time series, whose shape is not the
-/// user's doing.
+/// Whether the documents are the server's own buckets of a time series, whose structure users do not choose.
 pub fn holds_server_buckets(collection: &Collection) -> bool {
     let has = |name: &str| {
         collection
@@ -606,7 +604,7 @@ pub fn holds_server_buckets(collection: &Collection) -> bool {
         || (collection.kind == CollectionKind::TimeSeries && has("control") && has("data"))
 }
 
-/// The profile of documents whose shape is the user's doing; `None` when there is none.
+/// The profile of documents whose structure users choose; `None` if there is none.
 pub fn user_documents(collection: &Collection) -> Option<&Profile> {
     collection.profile.as_ref().filter(|p| {
         !holds_server_buckets(collection) && !crate::facts::deployment::server::holds_server_rows(p)
@@ -640,7 +638,7 @@ impl Entities {
         (database.clone(), noun.chars().rev().collect())
     }
 
-    /// Whether another collection of the same database is about that.
+    /// Whether another collection of the same database has this noun.
     fn know(&self, namespace: &Namespace, noun: &str) -> bool {
         let own = Self::key(namespace);
         let is_other = |key: &(String, String), count: usize| count > usize::from(*key == own);
@@ -659,8 +657,8 @@ impl Entities {
 
 /// Stored results of counting, summing or averaging (PT-computed.1).
 ///
-/// These are counters whose noun is an array here or a collection of the same database, and averages beside a
-/// counter. Objects such as `computed`, `stats` or `summary` that are full of numbers count too.
+/// These are counters whose noun is an array here or a collection of the same database, and averages next to a counter.
+/// Objects such as `computed`, `stats` or `summary` that are full of numbers also count.
 pub fn computed_fields<'a>(
     entities: &Entities,
     namespace: &Namespace,
@@ -749,10 +747,10 @@ mod tests {
     fn pt_slice_1_lengths_pile_up_at_the_cap() {
         assert_eq!(capped_at(&lengths(&[(1, 10), (4, 12), (9, 8), (10, 60)])), Some(10));
         assert_eq!(capped_at(&lengths(&[(98, 3), (100, 40)])), Some(100));
-        // A smooth tail that happens to end at a round number, and a pile at an odd one.
+        // A smooth tail that ends at a round number by chance, and an accumulation at an odd one.
         assert_eq!(capped_at(&lengths(&[(1, 50), (2, 30), (3, 20), (4, 10), (5, 8)])), None);
         assert_eq!(capped_at(&lengths(&[(1, 10), (17, 60)])), None);
-        // Four documents are no pile.
+        // Four documents are no accumulation.
         assert_eq!(capped_at(&lengths(&[(10, 4)])), None);
     }
 

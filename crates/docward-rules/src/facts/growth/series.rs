@@ -14,15 +14,15 @@ const HOUR_MS: f64 = 3_600_000.0;
 /// A collection that is a time series.
 #[derive(Clone, Debug)]
 pub struct Series<'a> {
-    /// When.
+    /// The field with the time of a measurement.
     pub time: &'a Field,
     /// The field that identifies the series.
     pub id: &'a Field,
     /// The measured fields.
     pub measures: Vec<&'a Field>,
-    /// Documents there are.
+    /// The number of documents.
     pub documents: u64,
-    /// Different series.
+    /// The number of distinct series.
     pub series: u64,
     /// Hours between the first and the last measurement.
     pub hours: f64,
@@ -31,17 +31,17 @@ pub struct Series<'a> {
 /// The minimum evidence for a time series.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
-    /// The fewest documents.
+    /// The minimum number of documents.
     pub documents: u64,
-    /// The fewest documents per series, on average.
+    /// The minimum number of documents per series, on average.
     pub per_series: f64,
-    /// The largest mean size of a document.
+    /// The maximum mean size of a document.
     pub mean_bytes: u64,
-    /// Share of the documents that must have the time.
+    /// The minimum share of documents with the time.
     pub presence: f64,
 }
 
-/// Numbers that are marks, choices or amounts of business, not measurements.
+/// Numbers that are grades, choices or amounts of business, not measurements.
 const NO_MEASURE: &[&str] = &[
     "rating",
     "score",
@@ -73,7 +73,7 @@ const NO_MEASURE: &[&str] = &[
     "points",
     "votes",
 ];
-/// Words of names that say a document is changed after it was written.
+/// Words in names that show a document is changed after it was written.
 const CHANGED: &[&str] =
     &["update", "updated", "modified", "modify", "changed", "deleted", "edited"];
 
@@ -114,7 +114,7 @@ pub fn classify<'a>(
     if hours <= 0.0 {
         return None;
     }
-    // Fields one level down count too: `meta.sensor`, `values.temp`.
+    // Fields one level down also count: `meta.sensor`, `values.temp`.
     let leaves: Vec<&Field> = top
         .iter()
         .flat_map(|f| {
@@ -170,7 +170,7 @@ pub fn classify<'a>(
     })
 }
 
-/// Numbers that vary, under a name that does not say something else.
+/// Numbers that vary, under a name without another meaning.
 fn is_measure(field: &Field) -> bool {
     patterns::is_numeric(field) && field.distinct.values >= 10.0 && names_a_measure(&field.name)
 }
@@ -226,9 +226,9 @@ pub struct Bucketing {
     pub size: &'static str,
     /// Measurements in a full bucket.
     pub elements: u64,
-    /// Buckets for all documents there are.
+    /// The number of buckets for all documents.
     pub buckets: u64,
-    /// Bytes of a full bucket, at most.
+    /// The maximum number of bytes of a full bucket.
     pub bytes: u64,
 }
 

@@ -1,5 +1,5 @@
-//! The index a shape wants: fields compared for equality, then those it sorts by, then ranges; and
-//! whether an index that is there, or one proposed for another shape, does the same.
+//! Derives the index for a shape: fields compared for equality, then sort fields, then ranges. Also decides whether an
+//! existing index, or one proposed for another shape, does the same.
 
 use docward_model::{
     Collection, CollectionKind, Comparison, DirectionKind, Evidence, Index, IndexKey, NewIndex,
@@ -14,21 +14,21 @@ use crate::facts::{
 /// An index that would serve a shape, or one branch of it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Wanted {
-    /// Fields compared for equality, then those it sorts by, then ranges.
+    /// Fields compared for equality, then sort fields, then ranges.
     pub keys: Vec<(String, i32)>,
-    /// How many of them are equalities.
+    /// The number of equalities among the keys.
     pub equalities: usize,
-    /// How many after those are only there for the sort.
+    /// The number of keys after the equalities that serve only the sort.
     pub sorts: usize,
 }
 
-/// The indexes for a shape: one, or one for each branch of its `$or`. None when no plain index helps.
+/// The indexes for a shape: one, or one for each branch of its `$or`. Empty if no plain index helps.
 pub fn indexes_for(shape: &QueryShape, profile: Option<&Profile>) -> Vec<Wanted> {
     let common = index_for(&shape.filter, shape, profile);
     if let Some(wanted) = common.as_ref().filter(|w| !shape.branches || w.equalities > 0) {
         return vec![wanted.clone()];
     }
-    // One branch without an index makes the server scan for all of them.
+    // If one branch has no index, the server scans for all of them.
     let branches = shape.alternatives.iter().map(|branch| {
         let all: Vec<Predicate> = shape.filter.iter().chain(branch).cloned().collect();
         index_for(&all, shape, profile)
@@ -47,9 +47,9 @@ pub fn indexes_for(shape: &QueryShape, profile: Option<&Profile>) -> Vec<Wanted>
     wanted
 }
 
-/// The index for fields that all have to match. `$in` counts as equality, with a sort as long as the
-/// server keeps the order. Negations, patterns in the middle and expressions narrow nothing, nor do
-/// positions in an array: only an index on that one position serves them.
+/// The index for fields that must all match. `$in` counts as equality; with a sort, only as long as the server keeps
+/// the order. Negations, patterns in the middle and expressions narrow nothing. Only an index on one position of an
+/// array serves a filter on this position.
 fn index_for(
     filter: &[Predicate],
     shape: &QueryShape,
@@ -90,7 +90,7 @@ fn index_for(
         fitting.map(|p| p.path.as_str()).collect()
     };
     let equalities = with(&is_equality).iter().map(|path| add(path, 1)).last().unwrap_or(0);
-    // Without an equality, an index that begins with `_id` is the one that is there already.
+    // Without an equality, an index that begins with `_id` is the existing one.
     let sorted = sorted && (equalities > 0 || shape.sort.first().is_some_and(|(p, _)| p != "_id"));
     let sort = shape.sort.iter().filter(|_| sorted);
     let sorts = sort.map(|(path, up)| add(path, if *up { 1 } else { -1 })).last();
@@ -103,8 +103,8 @@ fn index_for(
     (begins_new && is_plain).then_some(Wanted { keys, equalities, sorts: sorts - equalities })
 }
 
-/// Whether an index can give the order. One with the elements of an array cannot, when the query asks
-/// for some of those elements only.
+/// Whether an index can provide the order. One with the elements of an array cannot, if the query filters by those
+/// elements.
 fn is_sortable(filter: &[Predicate], shape: &QueryShape, profile: Option<&Profile>) -> bool {
     let root = |path: &str| profile.and_then(|p| indexes::array_root(p, path));
     let is_bounded = |(path, _): &(String, bool)| {
@@ -116,8 +116,8 @@ fn is_sortable(filter: &[Predicate], shape: &QueryShape, profile: Option<&Profil
 }
 
 impl Wanted {
-    /// Whether an index with these keys does what this one would: the equalities in any order, the
-    /// sort read forwards or backwards as a whole, ranges either way.
+    /// Whether an index with these keys does what this one would. Equalities may be in any order, the sort may be read
+    /// forwards or backwards as a whole, and ranges in either direction.
     pub fn is_served_by(&self, keys: &[(String, i32)]) -> bool {
         if keys.len() < self.keys.len() {
             return false;
@@ -140,8 +140,8 @@ impl Wanted {
         self.fixed().iter().any(|(p, _)| p == path)
     }
 
-    /// The same with its equalities in the order that lets it serve the most of the others: their
-    /// fields first, the fewest before the rest.
+    /// Returns the index with its equalities in the order that lets it serve most of the others: their fields first,
+    /// the fewest before the rest.
     fn arranged(&self, others: &[Wanted]) -> Self {
         let is_within = |other: &&Wanted| {
             other.equalities == other.keys.len()
@@ -163,7 +163,7 @@ impl Wanted {
     }
 }
 
-/// An index to be made, and the other shapes of the collection it serves.
+/// A proposed index, and the other shapes of the collection it serves.
 pub struct Proposed<'e> {
     /// The index to create.
     pub wanted: Wanted,
@@ -171,13 +171,12 @@ pub struct Proposed<'e> {
     pub also: Vec<&'e QueryShape>,
 }
 
-/// The index to make for a shape, when those of other shapes of the collection are made, too: a longer
-/// one that begins with what this shape wants serves both, and of two that serve each other's shape, one
-/// is made.
+/// The index to create for a shape, together with those of other shapes of the collection. A longer index that begins
+/// with the fields of this shape serves both. If two indexes serve each other's shape, one is created.
 pub fn merged<'e>(evidence: &'e Evidence, stats: &QueryStats, wanted: &Wanted) -> Proposed<'e> {
     let lacking = lacking(evidence, &stats.shape);
     let all: Vec<Wanted> = lacking.iter().map(|(_, wanted)| wanted.clone()).collect();
-    // A range can be read either way, a sort of several fields cannot, so those that sort come first.
+    // A range can be read in either direction, a sort of several fields cannot, so sort indexes come first.
     let serving =
         all.iter().map(|other| other.arranged(&all)).filter(|o| wanted.is_served_by(&o.keys));
     let chosen = serving
@@ -189,8 +188,7 @@ pub fn merged<'e>(evidence: &'e Evidence, stats: &QueryStats, wanted: &Wanted) -
     Proposed { also: also.map(|(shape, _)| *shape).collect(), wanted: chosen }
 }
 
-/// Shapes of the collection that read or sort too much, compare texts alike, and want one index that is
-/// not there.
+/// Shapes of the collection that read or sort too much, use the same collation, and lack one index.
 fn lacking<'e>(evidence: &'e Evidence, shape: &QueryShape) -> Vec<(&'e QueryShape, Wanted)> {
     let collection = evidence.collection(&shape.namespace);
     let profile = collection.and_then(|c| c.profile.as_ref());
@@ -207,7 +205,7 @@ fn lacking<'e>(evidence: &'e Evidence, shape: &QueryShape) -> Vec<(&'e QueryShap
         .collect()
 }
 
-/// The measure of W001 to W003 at their defaults.
+/// Applies the limits of W001 to W003 at their defaults.
 fn reads_too_much(stats: &QueryStats) -> bool {
     let average = stats.examined() / stats.count.max(1);
     let scans = stats.collection_scans > 0 && stats.most_scanned >= 1000;
@@ -216,7 +214,7 @@ fn reads_too_much(stats: &QueryStats) -> bool {
         || (average >= 1000 && (stats.sorts > 0 || stats.examined_per_returned() >= 100.0))
 }
 
-/// An index of the collection that does what the wanted one would.
+/// An index of the collection that does the same as the wanted one.
 pub fn serving<'a>(
     collection: Option<&'a Collection>,
     wanted: &Wanted,
@@ -225,7 +223,7 @@ pub fn serving<'a>(
     fitting(collection?, wanted, shape).find(|index| !index.hidden)
 }
 
-/// Indexes that serve it, those that are hidden among them.
+/// Indexes that serve it, including hidden ones.
 fn fitting<'a>(
     collection: &'a Collection,
     wanted: &Wanted,
@@ -234,7 +232,7 @@ fn fitting<'a>(
     let default = collection.options.as_ref().and_then(|o| o.collation.as_deref());
     collection.indexes.iter().flatten().filter(move |index| {
         index.partial_filter.is_none()
-            // A sparse one leaves out documents: the server does not sort everything by it.
+            // A sparse index omits documents: the server does not sort all documents by it.
             && (!index.sparse || wanted.equalities > 0)
             && has_collation(index.collation.as_deref(), shape, default)
             && has_keys(index, wanted)
@@ -257,7 +255,7 @@ fn has_keys(index: &Index, wanted: &Wanted) -> bool {
         .is_some_and(|keys| wanted.is_served_by(&keys))
 }
 
-/// Fields of an index with their directions; `None` when one of them has none.
+/// Fields of an index with their directions; `None` if one of them has none.
 fn directed(keys: &[IndexKey]) -> Option<Vec<(String, i32)>> {
     let way = |key: &IndexKey| match key.kind {
         DirectionKind::Ascending => Some((key.path.clone(), 1)),
@@ -267,7 +265,7 @@ fn directed(keys: &[IndexKey]) -> Option<Vec<(String, i32)>> {
     keys.iter().map(way).collect()
 }
 
-/// Whether an index compares texts as a query does; a query without a collation has the collection's.
+/// Whether an index compares texts as a query does; a query without a collation uses that of the collection.
 fn has_collation(index: Option<&str>, shape: &QueryShape, default: Option<&str>) -> bool {
     if shape.collation.is_empty() {
         return index == default;
@@ -281,7 +279,7 @@ fn has_collation(index: Option<&str>, shape: &QueryShape, default: Option<&str>)
     };
     let locale = asked("locale").unwrap_or_default();
     let is_same = |&(key, default, unless): &(&str, &str, &[&str])| {
-        // Where the locale has a default of its own, only what both say can be compared.
+        // If the locale has its own default, only options that both state can be compared.
         let default = (!unless.contains(&locale)).then_some(default);
         let (index, query) = (indexed(key).or(default), asked(key).or(default));
         index.zip(query).is_none_or(|(index, query)| index == query)
@@ -300,7 +298,7 @@ const COLLATION: [(&str, &str, &[&str]); 7] = [
     ("backwards", "false", &["fr_CA"]),
 ];
 
-/// The keys in `{ a: 1, b.c: -1 }`; `None` when they are not all plain.
+/// The keys in `{ a: 1, b.c: -1 }`; `None` if they are not all plain.
 fn plain_keys(text: &str) -> Option<Vec<(String, i32)>> {
     let inside = text.trim().strip_prefix('{')?.strip_suffix('}')?;
     let key = |part: &str| {
@@ -401,7 +399,7 @@ fn advice_for_one(evidence: &Evidence, stats: &QueryStats, wanted: &Wanted) -> (
     (todo, vec![create(shape, &wanted, name)])
 }
 
-/// Indexes of the collection with the very keys that are wanted.
+/// Indexes of the collection with exactly the wanted keys.
 fn twins<'a>(
     evidence: &'a Evidence,
     shape: &QueryShape,
@@ -439,7 +437,7 @@ fn create(shape: &QueryShape, wanted: &Wanted, name: Option<String>) -> Step {
         path: path.clone(),
         kind: if *way < 0 { DirectionKind::Descending } else { DirectionKind::Ascending },
     };
-    // As the query wrote them: texts in quotes, numbers and truth as they are.
+    // Options in the notation of the query: strings in quotes, numbers and booleans unchanged.
     let option = |(name, value): &(String, String)| {
         let text = value.strip_prefix('"').and_then(|text| text.strip_suffix('"'));
         let value =

@@ -1,5 +1,5 @@
-//! How a collection gets to a shard key (SK-12): from none, from one that is only planned, or from the
-//! key it has.
+//! Plans how a collection gets a shard key (SK-12): a first one, one that is only planned, or
+//! another one.
 
 use docward_model::{
     Collection, DirectionKind, Draft, Evidence, Index, IndexKey, NewIndex, Safety, Settings,
@@ -17,12 +17,12 @@ pub struct KeyChange<'a> {
     standing: Standing,
 }
 
-/// A way to a key.
+/// A plan that leads to a key.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct KeyChangePlan {
-    /// In words.
+    /// The plan in words.
     pub how: String,
-    /// The steps, in order; none where steps alone do not do it, or nothing is to be done.
+    /// The steps, in order; empty if steps alone are not sufficient, or nothing has to change.
     pub steps: Vec<Step>,
 }
 
@@ -53,7 +53,7 @@ impl<'a> KeyChange<'a> {
         }
     }
 
-    /// The server's version, when it is known.
+    /// The server's version, if known.
     pub fn version(&self) -> Option<(u32, u32)> {
         self.version
     }
@@ -63,7 +63,7 @@ impl<'a> KeyChange<'a> {
         self.standing.key_name()
     }
 
-    /// How to get to a key.
+    /// Returns the plan for changing to a key.
     pub fn plan_for(&self, key: &[(String, bool)]) -> KeyChangePlan {
         let Some(current) = self.current.filter(|_| self.standing != Standing::Planned) else {
             return self.shard(key);
@@ -94,7 +94,7 @@ impl<'a> KeyChange<'a> {
         }
     }
 
-    /// To a first key.
+    /// Plans a first key.
     fn shard(&self, key: &[(String, bool)]) -> KeyChangePlan {
         let namespace = &self.collection.namespace;
         let shard = Step::ShardCollection {
@@ -118,11 +118,11 @@ impl<'a> KeyChange<'a> {
         }
     }
 
-    /// To another key.
+    /// Plans another key.
     fn change(&self, key: &[(String, bool)], current: &[(String, bool)]) -> KeyChangePlan {
         let keeps_prefix = key.len() > current.len() && key.starts_with(current);
         let change = self.change_step(key, keeps_prefix);
-        // Resharding makes the index itself, refining does not.
+        // Resharding creates the index itself, refining does not.
         let index = self.index_step(key).filter(|_| keeps_prefix && change.is_some());
         let after =
             index.as_ref().map_or("", |_| " (first create an index that begins with the new key)");
@@ -136,7 +136,7 @@ impl<'a> KeyChange<'a> {
         }
     }
 
-    /// The step for [`how_to_change`], when one does it.
+    /// The step for [`how_to_change`], if one step is sufficient.
     fn change_step(&self, key: &[(String, bool)], keeps_prefix: bool) -> Option<Step> {
         let (namespace, keys) = (self.collection.namespace.clone(), index_keys(key));
         if keeps_prefix && self.version.is_none_or(|v| v >= (4, 4)) {
@@ -147,7 +147,7 @@ impl<'a> KeyChange<'a> {
         can_reshard.then_some(Step::ReshardCollection { namespace, keys, has_collation })
     }
 
-    /// Makes the index that a key needs, unless it is there.
+    /// Creates the index that a key needs, unless it exists.
     fn index_step(&self, key: &[(String, bool)]) -> Option<Step> {
         let simple = ("locale".to_owned(), Value::Text("simple".to_owned()));
         let index = NewIndex {
@@ -159,7 +159,7 @@ impl<'a> KeyChange<'a> {
         (!self.has_index(key)).then_some(Step::CreateIndex { namespace, index })
     }
 
-    /// Whether an index that the key can use is known to be there.
+    /// Whether it is known that an index exists which the key can use.
     fn has_index(&self, key: &[(String, bool)]) -> bool {
         let wanted: Vec<(&str, DirectionKind)> = key
             .iter()
@@ -198,8 +198,8 @@ fn index_keys(key: &[(String, bool)]) -> Vec<IndexKey> {
     key.iter().map(IndexKey::sharded).collect()
 }
 
-/// How to change a shard key on a server of this version. `keeps_prefix`: the new key begins with the
-/// old one.
+/// Returns the method for changing a shard key on a server of this version. `keeps_prefix`: the new
+/// key begins with the old one.
 pub fn how_to_change(version: Option<(u32, u32)>, keeps_prefix: bool) -> &'static str {
     match version {
         Some(v) if v < (4, 4) => {
@@ -247,7 +247,7 @@ mod tests {
         let used = "server {\"sharded\": [{\"ns\": \"db_shop.t_order_item\", \"key\": {\"a\": 1}}]}\n{\"a\": 1}";
         assert!(way(declared, used, same).commands().is_empty());
         assert!(way(declared, used, longer).commands()[1].contains("refineCollectionShardKey"));
-        // A dump does not tell.
+        // A dump does not show this.
         let dump = "{\"a\": 1}";
         assert!(
             way(declared, dump, same)

@@ -1,4 +1,4 @@
-//! Indexes compared: which one another covers, which fields have one of their own (AP-S4.6).
+//! Compares indexes: which one covers another, and which fields have an index of their own (AP-S4.6).
 
 pub mod index_advice;
 pub mod key_change;
@@ -24,8 +24,8 @@ fn is_plain_key(key: &IndexKey) -> bool {
         && !key.path.contains("$**")
 }
 
-/// Whether `long` begins with the fields of `short`, in an order that serves the same sorts: one
-/// field may be read either way, several all forwards or all backwards.
+/// Whether `long` begins with the fields of `short`, in an order that serves the same sorts. One field may be read in
+/// either direction, several all forwards or all backwards.
 fn begins_with(long: &Index, short: &Index) -> bool {
     if short.keys.is_empty() || short.keys.len() > long.keys.len() {
         return false;
@@ -59,7 +59,7 @@ pub fn is_counted_by_all(usage: &IndexUsage, server: &Server) -> bool {
     }
 }
 
-/// Says of a count that other members may have counted more.
+/// Returns the note that other members may have counted more.
 pub fn of_whom(usage: &IndexUsage, server: Option<&Server>) -> &'static str {
     match server {
         Some(server) if !is_counted_by_all(usage, server) => " on the members that were asked",
@@ -67,7 +67,7 @@ pub fn of_whom(usage: &IndexUsage, server: Option<&Server>) -> &'static str {
     }
 }
 
-/// Whether an index has to stay though nothing asks for it.
+/// Whether an index must stay although no query uses it.
 pub fn has_duty(index: &Index, shard_key: Option<&ShardKey>) -> bool {
     index.is_id()
         || index.unique
@@ -75,9 +75,9 @@ pub fn has_duty(index: &Index, shard_key: Option<&ShardKey>) -> bool {
         || carries_shard_key(index, shard_key)
 }
 
-/// Whether another index of the collection answers everything that `short` answers, so that `short` only costs.
+/// An index of the collection that serves all queries of `short`, so that `short` only costs.
 ///
-/// These indexes are never called redundant:
+/// These indexes are never redundant:
 ///
 /// - the key index, unique and TTL indexes, and the index of a shard key;
 /// - hidden, sparse and partial ones, and those of another collation;
@@ -145,7 +145,7 @@ pub fn carries_shard_key(index: &Index, shard_key: Option<&ShardKey>) -> bool {
     })
 }
 
-/// Whether an index on this path is multikey by what the documents hold.
+/// Whether an index on this path is multikey, by the content of the documents.
 pub fn is_array_path(profile: &Profile, path: &str) -> bool {
     profile
         .fields
@@ -153,7 +153,7 @@ pub fn is_array_path(profile: &Profile, path: &str) -> bool {
         .any(|f| f.path.dotted() == path && (in_array(&f.path) || f.types.of(BsonType::Array) > 0))
 }
 
-/// The array that an index on this path has the elements of.
+/// The array whose elements an index on this path contains.
 pub fn array_root(profile: &Profile, path: &str) -> Option<String> {
     let is_array = |dotted: &str| {
         profile.fields.iter().any(|f| f.types.of(BsonType::Array) > 0 && f.path.dotted() == dotted)
@@ -166,8 +166,8 @@ fn in_array(path: &FieldPath) -> bool {
     path.in_array()
 }
 
-/// Top-level fields that are the first key of an index of their own, and all top-level fields, the
-/// key and object mappers' fields aside.
+/// Top-level fields that are the first key of a separate index, and all top-level fields, without the key and object
+/// mappers' fields.
 pub fn leading_fields(
     evidence: &Evidence,
     collection: &Collection,
@@ -189,8 +189,7 @@ pub fn leading_fields(
     Some((leading, names.len()))
 }
 
-/// Whether a recorded operation asks for a field first by value, range or order: an index that begins with
-/// it follows a query.
+/// Whether a recorded operation uses a field first by value, range or order: an index that begins with it has a query.
 fn is_asked_for(evidence: &Evidence, collection: &Collection, path: &str) -> bool {
     let shapes = evidence.workload.iter().flat_map(|w| w.of(&collection.namespace));
     let mut shapes = shapes.map(|stats| &stats.shape);
@@ -200,7 +199,7 @@ fn is_asked_for(evidence: &Evidence, collection: &Collection, path: &str) -> boo
     })
 }
 
-/// Whether nearly every field has an index of its own (GC-38).
+/// Whether nearly every field has a separate index (GC-38).
 pub fn indexes_every_field(
     evidence: &Evidence,
     collection: &Collection,

@@ -1,5 +1,5 @@
-//! Questions about a shard key (SK-*): what it is made of, how fine it is. The key is the one a cluster
-//! has, or else the one that was declared. How to change it is in `key_change`.
+//! Evaluates a shard key (SK-*): its fields and its granularity. The key is that of the cluster, or else the declared
+//! one. `key_change` plans changes of it.
 
 use crate::facts::thresholds::{k002, k003};
 use std::{borrow::Cow, collections::BTreeMap};
@@ -20,7 +20,7 @@ pub fn cluster(evidence: &Evidence) -> Option<&Cluster> {
     evidence.server.as_ref()?.cluster.as_ref()
 }
 
-/// The shard key of a collection: the one it has in the cluster, else the one declared for it.
+/// The shard key of a collection: the one in the cluster, else the declared one.
 pub fn key_of<'a>(
     evidence: &'a Evidence,
     settings: &'a Settings,
@@ -53,7 +53,7 @@ impl Standing {
     }
 }
 
-/// Whether a collection is sharded already.
+/// Returns whether a collection is already sharded.
 pub fn standing(evidence: &Evidence, namespace: &Namespace) -> Standing {
     let Some(server) = &evidence.server else { return Standing::Unknown };
     let Some(cluster) = &server.cluster else {
@@ -66,8 +66,8 @@ pub fn standing(evidence: &Evidence, namespace: &Namespace) -> Standing {
     }
 }
 
-/// Whether a server without the tables of a cluster is known to belong to none. A shard asked directly
-/// has no such tables either.
+/// Whether a server without the tables of a cluster is known to belong to none. A shard that is queried directly has no
+/// such tables either.
 fn is_outside_clusters(server: &Server) -> bool {
     let role = server.start.as_ref().map(|start| start.cluster_role.is_some());
     match &server.topology {
@@ -77,7 +77,7 @@ fn is_outside_clusters(server: &Server) -> bool {
     }
 }
 
-/// Whether the deployment is known to have no shards: by what its server says, or else as declared.
+/// Whether the deployment is known to have no shards: by its server, or else by its declaration.
 pub fn is_unsharded(evidence: &Evidence, settings: &Settings) -> bool {
     match &evidence.server {
         Some(server) => server.cluster.is_none() && is_outside_clusters(server),
@@ -94,7 +94,7 @@ pub fn has_keys(evidence: &Evidence, settings: &Settings) -> bool {
     !settings.shard_keys.is_empty() || sharded.is_some_and(|sharded| !sharded.is_empty())
 }
 
-/// How many shards there are or will be: as declared, else as the cluster has.
+/// The number of shards: as declared, otherwise as in the cluster.
 pub fn shards(evidence: &Evidence, settings: &Settings) -> Option<u32> {
     let there = cluster(evidence).and_then(|cluster| cluster.shards.as_ref());
     let there = there.and_then(|shards| u32::try_from(shards.len()).ok()).filter(|n| *n > 0);
@@ -115,14 +115,14 @@ pub fn jumbo_text(evidence: &Evidence, namespace: &Namespace) -> String {
     }
 }
 
-/// Chunks of a collection and how many are marked as too large to be moved, when any is.
+/// The chunks of a collection, and the number of those marked as too large to be moved, if any.
 pub fn jumbo(evidence: &Evidence, namespace: &Namespace) -> Option<(u64, u64)> {
     let sharded = cluster(evidence)?.collection(namespace)?;
     sharded.chunks().filter(|(_, jumbo)| *jumbo > 0)
 }
 
-/// The first field of the key that holds arrays, or lies inside one, with how many: the server takes
-/// no arrays in a shard key.
+/// The first field of the key that contains arrays, or is inside one, with their number: the server accepts no arrays
+/// in a shard key.
 pub fn array_field<'a>(profile: &Profile, fields: &'a [(String, bool)]) -> Option<(&'a str, u64)> {
     fields.iter().find_map(|(path, _)| {
         let arrays = profile
@@ -180,9 +180,9 @@ fn sent_by_lookup(stats: &QueryStats, to: Namespace, foreign: &str) -> QueryStat
     QueryStats { shape, scattered: (0, 0), ..stats.clone() }
 }
 
-/// Whether a query goes to the shards of a few values: its filter fixes the first field of the key, or has a range of
-/// it with two ends, which only a hash scatters. The branches of an additional `$or` do not matter. A range with one
-/// end may go to all shards but the first.
+/// Whether a query goes to the shards of a few values. Its filter fixes the first field of the key, or has a range of
+/// it with two ends; a hashed key scatters such a range. The branches of an additional `$or` do not matter. A range
+/// with one end may go to all shards but the first.
 pub fn is_targeted(fields: &[(String, bool)], shape: &QueryShape) -> bool {
     let Some((first, hashed)) = fields.first() else { return false };
     is_fixed(first, shape) || (!hashed && asks(first, shape, is_bounded))
@@ -193,12 +193,12 @@ pub fn is_fixed(path: &str, shape: &QueryShape) -> bool {
     asks(path, shape, |c| matches!(c, Comparison::Equality | Comparison::OneOf))
 }
 
-/// Whether a query asks for a range of a field, with one end or two.
+/// Whether a query filters by a range of a field, with one end or two.
 pub fn is_ranged(path: &str, shape: &QueryShape) -> bool {
     asks(path, shape, |c| c == Comparison::Range || is_bounded(c))
 }
 
-/// Ranges with two ends; how a text begins is one.
+/// Ranges with two ends; the prefix of a string is one.
 fn is_bounded(comparison: Comparison) -> bool {
     matches!(comparison, Comparison::Between | Comparison::Prefix)
 }
@@ -207,23 +207,23 @@ fn asks(path: &str, shape: &QueryShape, how: impl Fn(Comparison) -> bool) -> boo
     shape.filter.iter().any(|p| p.path == path && how(p.comparison))
 }
 
-/// How many different values a key has.
+/// The number of distinct values of a key.
 #[derive(Clone, Copy, Debug)]
 pub struct Values {
-    /// The most there can be: the product over the fields, which need not all come together.
+    /// The maximum number: the product over the fields, whose combinations need not all occur.
     pub most: f64,
-    /// Whether every field's own number is exact.
+    /// Whether the number of each field is exact.
     pub exact: bool,
 }
 
 impl Values {
-    /// As printed: exact, or to the digits an estimate has.
+    /// The number as printed: exact, or with the digits of an estimate.
     pub fn shown(&self) -> u64 {
         if self.exact { self.most.round() as u64 } else { crate::facts::text::rounded(self.most) }
     }
 }
 
-/// The values of a key; `None` when a field is not there.
+/// The values of a key; `None` if a field does not exist.
 pub fn values(profile: &Profile, key: &ShardKey) -> Option<Values> {
     let fields: Option<Vec<&Field>> =
         key.fields.iter().map(|(path, _)| profile.field(path)).collect();
@@ -235,9 +235,8 @@ pub fn values(profile: &Profile, key: &ShardKey) -> Option<Values> {
     })
 }
 
-/// The smallest share the most frequent combination can have, sampling error taken off: for several
-/// fields their top values need not fall together. With whether it is the share itself. `None` when a
-/// field is not there.
+/// The minimum share of the most frequent combination, less the sampling error. The top values of several fields need
+/// not coincide. Also returns whether it is the share itself. `None` if a field does not exist.
 pub fn least_top_share(profile: &Profile, key: &ShardKey) -> Option<(f64, bool)> {
     let fields: Option<Vec<&Field>> =
         key.fields.iter().map(|(path, _)| profile.field(path)).collect();
@@ -252,7 +251,7 @@ pub fn least_top_share(profile: &Profile, key: &ShardKey) -> Option<(f64, bool)>
     (!fields.is_empty()).then_some((together.max(0.0), exact))
 }
 
-/// Different values a key needs: enough chunks for every shard, and never below the floor.
+/// The number of distinct values that a key needs: enough chunks for every shard, and never below the minimum.
 pub fn needed_values(floor: u64, per_shard: u64, shards: Option<u32>) -> u64 {
     floor.max(per_shard.saturating_mul(u64::from(shards.unwrap_or(0))))
 }

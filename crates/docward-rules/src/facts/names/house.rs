@@ -54,7 +54,7 @@ mod tests {
         assert!(super::has_prefixes(&evidence(&house)));
         let other = ["shop.user", "shop.order", "shop.t_item", "shop.legacy"];
         assert!(!super::has_prefixes(&evidence(&other)));
-        // Two names may be chance.
+        // Two names may be a coincidence.
         assert!(!super::has_prefixes(&evidence(&["db_a.t_b"])));
     }
 }

@@ -9,11 +9,11 @@ const MONEY: &[&str] = &[
     "amount", "price", "balance", "fee", "fees", "cost", "costs", "revenue", "refund", "discount",
     "payment", "salary", "wage", "subtotal", "msrp", "tax", "deposit", "payout", "income",
     "budget", "fare", "rent", "cash", "money", "cny", "usd", "eur",
-    // As people write them in Spanish, Portuguese, Italian, French, German, Indonesian and Turkish.
+    // The words in Spanish, Portuguese, Italian, French, German, Indonesian and Turkish.
     "precio", "monto", "importe", "saldo", "sueldo", "salario", "preco", "prezzo", "importo",
     "prix", "montant", "salaire", "preis", "betrag", "harga", "gaji", "fiyat", "tutar",
 ];
-/// What reports call money: receipts, debts, expenses. In the singular.
+/// Words for money in reports: receipts, debts, expenses. In the singular.
 const REPORTED: &[&str] = &[
     "receipt",
     "debt",
@@ -25,7 +25,7 @@ const REPORTED: &[&str] = &[
     "donation",
     "earning",
 ];
-/// Words that make a money word mean something else (`priceCount`, `taxRate`, `costCenter`).
+/// Words that change the meaning of a money word (`priceCount`, `taxRate`, `costCenter`).
 const NOT_MONEY: &[&str] = &[
     "count",
     "rate",
@@ -103,7 +103,7 @@ fn last_two(name: &str) -> (Option<String>, String) {
     (all.pop(), last)
 }
 
-/// Whether the name says money. `total` alone counts; `totalItems` does not.
+/// Whether the name denotes money. `total` alone counts; `totalItems` does not.
 pub fn is_money(name: &str) -> bool {
     let mut all = words(name);
     // `price1` and `price2` are prices.
@@ -111,7 +111,7 @@ pub fn is_money(name: &str) -> bool {
         last.truncate(last.trim_end_matches(|c: char| c.is_ascii_digit()).len());
     }
     all.retain(|w| !w.is_empty());
-    // `costPerUnit`: what it is comes before, the measure after.
+    // `costPerUnit`: the noun comes before, the measure after.
     if let Some(per) = all.iter().position(|w| w == "per")
         && all.get(per + 1).is_some_and(|w| w != "cent")
     {
@@ -161,7 +161,7 @@ pub fn is_money(name: &str) -> bool {
         || (all.len() == 2 && all[0] == "total" && money(last))
 }
 
-/// Whether the name says a point in time: `createdAt`, `orderDate`, `createTime`, `timestamp`.
+/// Whether the name denotes a point in time: `createdAt`, `orderDate`, `createTime`, `timestamp`.
 pub fn is_time(name: &str) -> bool {
     let (before, last) = last_two(name);
     match last.as_str() {
@@ -219,7 +219,7 @@ pub fn is_time(name: &str) -> bool {
     }
 }
 
-/// Whether the name says when the document came into being.
+/// Whether the name denotes the creation time of the document.
 pub fn is_creation_time(name: &str) -> bool {
     let all = words(name);
     all.iter().any(|w| {
@@ -230,17 +230,18 @@ pub fn is_creation_time(name: &str) -> bool {
     }) && (all.len() == 1 || is_time(name))
 }
 
-/// Whether the name says a state out of a few: strong words only.
+/// Whether the name denotes one of a few states: unambiguous words only.
 pub fn is_status(name: &str) -> bool {
     STATUS.contains(&last_two(name).1.as_str())
 }
 
-/// Whether the name may say a state: `type`, `flag`, `level`, …
+/// Whether the name may denote a state: `type`, `flag`, `level`, …
 pub fn is_soft_status(name: &str) -> bool {
     STATUS_SOFT.contains(&last_two(name).1.as_str())
 }
 
-/// Whether the name says an identifier: `_id`, `id`, `userId`, `order_id`, `orderNo`, `sku`, `uuid`.
+/// Whether the name denotes an identifier: `_id`, `id`, `userId`, `order_id`, `orderNo`, `sku`,
+/// `uuid`.
 pub fn is_id(name: &str) -> bool {
     let (before, last) = last_two(name);
     matches!(last.as_str(), "id" | "uid" | "uuid" | "guid" | "oid")
@@ -308,7 +309,7 @@ pub fn is_auxiliary_name(collection: &str) -> bool {
     words(collection).iter().any(|w| AUXILIARY.contains(&w.as_str()))
 }
 
-/// Whether a collection holds settings by its name: `t_settings`, `app_config`.
+/// Whether a collection contains settings, by its name: `t_settings`, `app_config`.
 pub fn is_settings_name(collection: &str) -> bool {
     words(collection).last().is_some_and(|w| {
         matches!(

@@ -1,4 +1,4 @@
-//! How names are written, and how they should be (ALG-7).
+//! The styles of names, and the recommended ones (ALG-7).
 
 pub mod house;
 pub mod meaning;
@@ -10,7 +10,7 @@ pub mod suffix;
 
 pub use docward_model::words::split as words;
 
-/// How a name is written.
+/// The style of a name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Style {
     /// One lower-case word: fits either style.
@@ -57,7 +57,7 @@ pub fn initials(name: &str) -> String {
     words(name).iter().filter_map(|w| w.chars().next()).collect()
 }
 
-/// How the name is written; leading underscores aside.
+/// Returns the style of a name, without its leading underscores.
 pub fn style(name: &str) -> Style {
     let name = name.trim_start_matches('_');
     if name.is_empty() || !name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '-') {
@@ -101,7 +101,7 @@ pub fn to_camel(name: &str) -> String {
     out
 }
 
-/// The name in the given style, when it is one people write in.
+/// Converts the name to a style that people use.
 pub fn in_style(name: &str, style: Style) -> String {
     if style == Style::Snake { to_snake(name) } else { to_camel(name) }
 }
@@ -114,8 +114,8 @@ pub fn prefixed(name: &str, prefix: &str) -> String {
     format!("{prefix}{snake}")
 }
 
-/// Whether a statement can name a field: what is not UTF-8 was replaced when the name was read, and a
-/// statement with the replacement finds nothing.
+/// Whether a statement can name a field. Bytes that are not UTF-8 were replaced when the name was
+/// read, and a statement with the replacement finds nothing.
 pub fn can_be_named(name: &str) -> bool {
     !name.contains(char::REPLACEMENT_CHARACTER)
 }

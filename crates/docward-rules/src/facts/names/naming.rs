@@ -1,7 +1,6 @@
-//! Field names that people chose: which names of a profile to check, the style of each, and which of them are
-//! spellings of one concept. The naming rules N011 to N016 share this, so that only one rule reports each name.
-//! Spellings of one concept belong to N016, then two styles in one name to N012, then abbreviations to N013, and the
-//! rest to N011.
+//! Field names that people chose: the names of a profile to check, the style of each, and the names that are spellings
+//! of one concept. The naming rules N011 to N016 share this, so that only one rule reports each name. Spellings of one
+//! concept belong to N016, then two styles in one name to N012, then abbreviations to N013, and the rest to N011.
 
 use std::{
     cmp::Reverse,
@@ -59,7 +58,7 @@ pub const FRAMEWORK: &[&str] = &[
     "_latest_version",
     "_links",
     "_embedded",
-    // CouchDB and Elasticsearch documents kept as they came.
+    // Unchanged documents of CouchDB and Elasticsearch.
     "_rev",
     "_attachments",
     "_source",
@@ -74,10 +73,10 @@ pub const FRAMEWORK: &[&str] = &[
 /// Prefixes of such names.
 pub const FRAMEWORK_PREFIXES: &[&str] = &["_p_", "_auth_data_", "_airbyte_"];
 
-/// Short forms that readers of documents know: they are words, not riddles. English two-letter
-/// words, units, codes, formats, ids, and abbreviations of common trades.
+/// Abbreviations that readers of documents know. English two-letter words, units, codes, formats, ids, and
+/// abbreviations of common trades.
 pub const ABBREVIATIONS: &[&str] = &[
-    // Words, and what every document has.
+    // Words, and names that occur in every document.
     "id", "ip", "to", "no", "ts", "tz", "db", "os", "pc", "ui", "ux", "tv", "ai", "ml", "ok", "by",
     "at", "in", "on", "of", "or", "as", "is", "it", "if", "be", "do", "go", "up", "my", "me", "we",
     "an", "so", "he", "hi", "lo", "am", "pm", "ad", "vs", "cv", "hq", "po", "pk", "fk", "sk", "op",
@@ -115,12 +114,12 @@ pub const ABBREVIATIONS: &[&str] = &[
     "nfl", "mlb", "nhl", "fgm", "ftm", "pts",
 ];
 
-/// Whether a framework or standard writes the name.
+/// Whether a framework or standard defines the name.
 pub fn is_framework(name: &str) -> bool {
     FRAMEWORK.contains(&name) || FRAMEWORK_PREFIXES.iter().any(|p| name.starts_with(p))
 }
 
-/// Whether the name is a short form every reader knows, in either case.
+/// Whether the name is an abbreviation that every reader knows, in either case.
 pub fn is_known_abbreviation(name: &str) -> bool {
     ABBREVIATIONS.contains(&name.to_lowercase().as_str())
 }
@@ -132,7 +131,7 @@ pub struct Named<'a> {
     pub at: usize,
     /// The field.
     pub field: &'a Field,
-    /// How it is written.
+    /// The style of the name.
     pub style: Style,
 }
 
@@ -145,8 +144,8 @@ impl<'a> Named<'a> {
 
 /// The fields of a profile whose names people chose.
 ///
-/// Left out are keys that are data and everything below them, fields of frameworks, stored operators (`$ref`),
-/// bare numbers, and rows that the server wrote.
+/// Excluded are keys that are data and everything below them, fields of frameworks, stored operators (`$ref`), bare
+/// numbers, and rows that the server wrote.
 pub fn named(profile: &Profile) -> Vec<Named<'_>> {
     if crate::facts::deployment::server::holds_server_rows(profile) {
         return Vec::new();
@@ -173,8 +172,8 @@ pub fn named(profile: &Profile) -> Vec<Named<'_>> {
 
 /// Whether the keys of this object are data.
 ///
-/// They are if the profile folded them, if the name says HTTP headers, or if they are codes of languages,
-/// currencies, countries or sizes. A bag of attributes of which each document has a few counts too.
+/// They are data if the profile folded them, if the name denotes HTTP headers, or if they are codes of languages,
+/// currencies, countries or sizes. A set of attributes of which each document has a few also counts.
 pub fn holds_data_keys(profile: &Profile, field: &Field) -> bool {
     if field.dynamic.is_some()
         || matches!(field.name.as_str(), "headers" | "httpHeaders" | "http_headers")
@@ -274,8 +273,8 @@ fn is_locale(name: &str) -> bool {
         })
 }
 
-/// Whether the names of one object are codes of one kind, two thirds of them and two at least: it maps
-/// a language, currency, country or size to something, and its keys are not names.
+/// Whether the names of one object are codes of one kind: at least two thirds of them, and at least two. Such an object
+/// maps a language, currency, country or size to a value, and its keys are not names.
 fn is_code_map(names: &[&str]) -> bool {
     let kinds: [&dyn Fn(&str) -> bool; 4] = [
         &is_locale,
@@ -332,8 +331,8 @@ pub fn concept(name: &str) -> String {
     out
 }
 
-/// camelCase or snake_case, whichever more of the names are written in; `None` when neither occurs.
-/// Each name counts once, wherever it occurs; a tie goes to `prefer`.
+/// camelCase or snake_case, whichever is more frequent among the names; `None` if neither occurs. Each name counts
+/// once, in all its places; a tie goes to `prefer`.
 pub fn dominant_style(names: &[Named<'_>], prefer: Style) -> Option<Style> {
     let of = |style: Style| {
         let unique: BTreeSet<_> =
@@ -354,7 +353,7 @@ pub fn dominant_style(names: &[Named<'_>], prefer: Style) -> Option<Style> {
 pub struct Spellings {
     /// Indexes in [`Profile::fields`], most frequent first.
     pub members: Vec<usize>,
-    /// Documents (or objects) with more than one of them: exact, a lower bound, or not known.
+    /// The number of documents (or objects) with more than one of them: exact, a lower bound, or unknown.
     pub overlap: Overlap,
 }
 
@@ -400,8 +399,8 @@ pub fn spellings(profile: &Profile) -> Vec<Spellings> {
     out
 }
 
-/// Whether two fields with nearly the same name hold different things: every object has both, and their values
-/// have different types, forms or lengths.
+/// Whether two fields with nearly the same name contain different things: every object has both, and their values have
+/// different types, forms or lengths.
 fn are_two_concepts(profile: &Profile, members: &[usize]) -> bool {
     let [a, b] = members else { return false };
     let (a, b) = (&profile.fields[*a], &profile.fields[*b]);
@@ -425,10 +424,10 @@ fn are_two_concepts(profile: &Profile, members: &[usize]) -> bool {
 /// Fewer objects prove nothing.
 const MIN_BOTH: u64 = 5;
 
-/// Joins an abbreviation to the concept with those initials, such as `CT` beside `createTime`.
+/// Joins an abbreviation to the concept with those initials, such as `CT` next to `createTime`.
 ///
-/// Exactly one sibling concept must fit, and the types must agree. Also, either that concept has two spellings
-/// already, or no document has both fields.
+/// Exactly one sibling concept must fit, and the types must agree. Also, either that concept already has two spellings,
+/// or no document has both fields.
 fn attach_abbreviations(
     profile: &Profile,
     group: &[Named<'_>],
@@ -500,7 +499,7 @@ pub fn spelled_twice(profile: &Profile) -> BTreeSet<usize> {
     spellings(profile).into_iter().flat_map(|s| s.members).collect()
 }
 
-/// Gives a field another name next to its siblings; `None` if no statement can name the field.
+/// Renames a field within its object; `None` if no statement can name the field.
 pub fn rename(field: &Field, name: &str) -> Option<Rename> {
     let path = field.path.as_str();
     let stem = path.strip_suffix(field.name.as_str())?;
@@ -517,7 +516,7 @@ pub fn renaming<'a>(
     mut reachable: Vec<Rename>,
     moved: impl IntoIterator<Item = &'a FieldPath>,
 ) -> Draft {
-    // Below a field that moves itself, the old path is valid only before; fields of one object stay together.
+    // Below a field that is itself renamed, the old path is valid only before; fields of one object stay together.
     let object = |one: &Rename| one.from.as_str().rsplit_once('.').map(|(at, _)| at.to_owned());
     reachable.sort_by_key(|one| (Reverse(one.from.as_str().matches('.').count()), object(one)));
     let reached: BTreeSet<FieldPath> = reachable.iter().map(|one| one.from.clone()).collect();

@@ -6,15 +6,15 @@ use docward_model::{BsonType, Field, FieldShape, Profile, TextClass};
 
 use crate::facts::names;
 
-/// Names for content that a program stores as it came.
+/// Names of fields with unchanged content from another system.
 const ENVELOPES: [&str; 8] =
     ["data", "payload", "body", "raw", "response", "original", "message", "content"];
-/// Share of the bytes of the documents from which such a field is the content, and the others describe it.
+/// The minimum share of the bytes of the documents that makes such a field the content, and the others its description.
 const CONTENT: f64 = 0.9;
-/// Links beside each other that only interfaces with hypermedia have.
+/// The number of adjacent links that only interfaces with hypermedia have.
 const LINKS: usize = 5;
 
-/// Whether a field, or one around it, holds what another system wrote: content with fields that only describe it,
+/// Whether a field, or an enclosing one, contains data of another system: content with fields that only describe it,
 /// JSON-LD, or the reply of an interface with hypermedia.
 pub fn is_foreign(profile: &Profile, field: &Field) -> bool {
     are_foreign(profile, std::iter::once(field))
@@ -33,11 +33,11 @@ pub fn are_foreign<'a>(profile: &Profile, mut fields: impl Iterator<Item = &'a F
         })
 }
 
-/// What advice about foreign names ends with.
+/// The end of advice about foreign names.
 pub const KEEP: &str = "; keep the names if another system defines them";
 
-/// Whether keys at this place are names of a vocabulary or data rather than names that people chose for fields:
-/// `@type`, `rdfs:label`, `refs/heads/main`.
+/// Whether keys at this place are names of a vocabulary, or data, rather than names of fields: `@type`, `rdfs:label`,
+/// `refs/heads/main`.
 pub fn is_qualified(name: &str) -> bool {
     name.starts_with('@') || name.contains(['/', ':'])
 }

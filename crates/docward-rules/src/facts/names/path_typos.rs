@@ -1,4 +1,4 @@
-//! Paths that no document has, and the one that was probably meant.
+//! Finds paths that no document has, and the path that was probably intended.
 
 use docward_model::Profile;
 
@@ -32,7 +32,7 @@ pub fn nearest(profile: &Profile, path: &str, most_edits: usize) -> Option<Strin
     nearest_of(profile, path, most_edits, |_| true)
 }
 
-/// The same among the paths that `counts`.
+/// Returns the most similar path among those that `counts` accepts.
 pub fn nearest_of(
     profile: &Profile,
     path: &str,
@@ -47,7 +47,7 @@ pub fn nearest_of(
         if known.contains('*') || known == "_id" || !counts(&known) {
             continue;
         }
-        // The same words in another spelling are nearer than any edit.
+        // The same words in another style are nearer than any edit.
         let same_words = known.split('.').map(concept).eq(wanted.iter().cloned());
         let distance = if same_words { 0 } else { strsim::damerau_levenshtein(&known, &path) };
         let allowed = match path.len() {

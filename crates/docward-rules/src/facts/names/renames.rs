@@ -1,4 +1,5 @@
-//! New names for collections, and whether they are free: two collections cannot have one name.
+//! New names for collections, and whether they are available: two collections cannot have the same
+//! name.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,8 +15,9 @@ use crate::facts::{
     text,
 };
 
-/// The name in the characters and with the prefix of the house, a time suffix in its form: `tbl_log-2024-03`
-/// gives `t_log_202403`. All rules propose this one, so that no proposal breaks another rule.
+/// The name in the house style: its characters, its prefix, and its form of a time suffix.
+/// `tbl_log-2024-03` gives `t_log_202403`. All rules propose this name, so that no proposal breaks
+/// another rule.
 pub fn house_name(name: &str, prefix: &str) -> String {
     let bare = without_other_prefix(name);
     let dated = match time_tail(bare) {
@@ -25,7 +27,7 @@ pub fn house_name(name: &str, prefix: &str) -> String {
     names::prefixed(dated.as_deref().unwrap_or(bare), prefix)
 }
 
-/// `tbl_user` and `tb_user` carry another house's prefix: it goes.
+/// `tbl_user` and `tb_user` have the prefix of another house, which is removed.
 fn without_other_prefix(name: &str) -> &str {
     ["tbl_", "tb_", "table_", "coll_", "col_"]
         .iter()
@@ -34,7 +36,7 @@ fn without_other_prefix(name: &str) -> &str {
         .unwrap_or(name)
 }
 
-/// The prefix that collections are to have, as configured for N006.
+/// The required prefix of collections, as configured for N006.
 pub fn house_prefix(settings: &Settings, namespace: &Namespace) -> String {
     match settings.threshold_at("N006", "prefix", Some(&namespace.to_string())) {
         Some(ThresholdSetting::Text(prefix)) => prefix.clone(),
@@ -43,14 +45,14 @@ pub fn house_prefix(settings: &Settings, namespace: &Namespace) -> String {
     }
 }
 
-/// The name without the prefix that belongs to the server, if it is not the server's own.
+/// The name without a prefix that is reserved for the server, unless the name is the server's own.
 pub fn without_system(name: &str) -> Option<&str> {
     name.strip_prefix("system.")
         .filter(|rest| !rest.is_empty() && !server::is_known_system_name(name))
 }
 
-/// Collections by the words of the name that is proposed for each: two spellings of one name are no
-/// names for two collections.
+/// Collections by the words of their proposed names. Two spellings of one name are not suitable for
+/// two collections.
 #[derive(Debug)]
 pub struct Candidates(BTreeMap<Namespace, BTreeSet<String>>);
 
@@ -87,8 +89,8 @@ impl Candidates {
     }
 }
 
-/// Why a collection cannot just be renamed, and what to do instead; `None` when it can. `rivals` are
-/// others that would get the same name.
+/// The reason why a collection cannot simply be renamed, and the alternative; `None` if it can.
+/// `rivals` are others that would get the same name.
 pub fn obstacle(
     evidence: &Evidence,
     from: &Namespace,

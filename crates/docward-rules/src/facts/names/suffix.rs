@@ -12,9 +12,9 @@ pub struct OddTail {
     pub stem: String,
     /// The fault, as text after "the time suffix".
     pub fault: String,
-    /// The name in the house form, when the time is clear.
+    /// The name in the house form, if the time is clear.
     pub proposal: Option<String>,
-    /// Whether no calendar has that date.
+    /// Whether the date does not exist in the calendar.
     pub impossible: bool,
 }
 
@@ -53,7 +53,7 @@ fn regex(pattern: &str) -> Regex {
     Regex::new(pattern).expect("the patterns of this file are constants")
 }
 
-/// Years that collections are split by; a number outside them is an id.
+/// Years in suffixes; a number outside them is an id.
 fn is_plausible(year: u32) -> bool {
     (2000..=2039).contains(&year)
 }
@@ -92,7 +92,7 @@ pub fn time_tail(name: &str) -> Tail {
     if let Some(found) = WORDED.captures(name) {
         let year = found.name("before").or(found.name("after")).map(|m| m.as_str());
         let month = month_number(&found["month"]);
-        // A bare `t_` before it leaves no entity the suffix could belong to.
+        // A bare `t_` before it leaves no entity that the suffix could belong to.
         if let (Some(year), true) = (year, found["stem"].len() > 1) {
             let year = year.parse::<u32>().map_or(0, |y| if y < 100 { 2000 + y } else { y });
             if is_plausible(year) {
@@ -105,7 +105,7 @@ pub fn time_tail(name: &str) -> Tail {
     if YEAR.is_match(name) { Tail::Good } else { Tail::None }
 }
 
-/// Reads a name that is known to belong to a family split by time: month before year counts too.
+/// Reads a name that is known to belong to a family split by time: month before year also counts.
 pub fn time_tail_in_family(name: &str) -> Tail {
     match (time_tail(name), MONTH_FIRST.captures(name)) {
         (Tail::None, Some(found)) => {
@@ -138,7 +138,7 @@ fn from_digits(found: &regex::Captures<'_>) -> Tail {
         };
         return odd(stem, &fault, Some(&tail), false);
     }
-    // Far-off figures are ids that happen to begin like a year.
+    // Other figures are ids that begin like a year by chance.
     let near_month = month == 0 || (13..=31).contains(&month);
     let near_day = day.is_none_or(|d| d <= 39);
     if !is_plausible(year) || sep.is_empty() || !near_day || !(month_exists || near_month) {

@@ -1,7 +1,7 @@
-//! What a workload shows about the two ends of a reference (DM-07.2, DM-07.4, ER-M.1, ER-M.2, ER-M.7,
-//! ER-T.4): whether programs look up the child by its parent, read it with the parent, or change it with the
-//! parent. A share is known only if every interpretation of the recorded operations gives the same vote.
-//! An unknown share stays open, as without a workload.
+//! Measures how a workload uses the two ends of a reference (DM-07.2, DM-07.4, ER-M.1, ER-M.2, ER-M.7, ER-T.4).
+//! Programs look up the child by its parent, read it with the parent, or change it with the parent. A share is known
+//! only if every interpretation of the recorded operations gives the same vote. An unknown share stays open, as without
+//! a workload.
 
 use docward_design::Bounds;
 use docward_model::{
@@ -28,23 +28,23 @@ const UNTOLD: f64 = 0.05;
 /// The measured shares; `None` if the workload does not show one.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Access {
-    /// Reads of the child seen, joins from the parent included.
+    /// The number of recorded reads of the child, including joins from the parent.
     pub reads: u64,
-    /// Updates of parent and child seen.
+    /// The number of recorded updates of parent and child.
     pub updates: u64,
-    /// Writes of the child seen, inserts and deletes included.
+    /// The number of recorded writes of the child, including inserts and deletes.
     pub writes: u64,
-    /// Share of the reads of the child that do not come by its parent.
+    /// The share of reads of the child that do not find it by its parent.
     pub queried_alone: Option<f64>,
-    /// Share of the reads of the child that read its parent too.
+    /// The share of reads of the child that also read its parent.
     pub co_read: Option<Share>,
-    /// Share of the updates of parent or child that change children alone.
+    /// The share of updates of parent or child that change only children.
     pub child_only_update: Option<f64>,
-    /// Share of the writes of the child in transactions that write its parent too, at least.
+    /// The minimum share of writes of the child in transactions that also write its parent.
     pub co_update: Option<f64>,
 }
 
-/// A share of which one end is known.
+/// A share of which one bound is known.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Share {
     /// It may be more.
@@ -63,7 +63,7 @@ impl Share {
 }
 
 impl Access {
-    /// Reads what the workload says of a child that refers to its parent, or that its parent lists.
+    /// Derives the shares of the workload for a child that refers to its parent, or that its parent lists.
     pub fn of(
         evidence: &Evidence,
         reference: &Reference,
@@ -111,7 +111,7 @@ fn is_cut(workload: &Workload) -> bool {
     workload.other_operations as f64 > UNTOLD * workload.operations() as f64
 }
 
-/// Whether the reads of a database that were recorded are not only the slow ones.
+/// Whether the recorded reads of a database include more than the slow ones.
 fn shows_reads(workload: &Workload, database: &str) -> bool {
     let mut told = workload.coverage.iter().filter(|c| c.database == database).peekable();
     if told.peek().is_none() {
@@ -124,21 +124,21 @@ fn shows_reads(workload: &Workload, database: &str) -> bool {
     told.all(|c| c.instant as f64 >= FAST * c.operations as f64)
 }
 
-/// The same of writes, which query statistics do not have.
+/// Whether the recorded writes of a database include more than the slow ones. Query statistics do not contain writes.
 fn shows_writes(workload: &Workload, database: &str) -> bool {
     workload.coverage.iter().any(|c| c.database == database) && shows_reads(workload, database)
 }
 
-/// How a read of the child came.
+/// The condition by which a read found the child.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Came {
     /// By its parent's key.
     ByParent,
     /// By its own id, which the parent lists.
     ById,
-    /// By something else.
+    /// By another condition.
     Alone,
-    /// By something that the shape does not show.
+    /// By a condition that the shape does not show.
     Unclear,
 }
 
@@ -150,7 +150,7 @@ struct Ends<'a> {
     keys: Vec<String>,
     /// The field of the child that the parent lists.
     listed: Option<String>,
-    /// The field of the parent that the child names.
+    /// The field of the parent that the child refers to.
     named: Option<String>,
 }
 
@@ -171,7 +171,7 @@ impl<'a> Ends<'a> {
                 named: Some(reference.to_path.dotted()),
             };
         }
-        // A child whose parent lists it may name its parent, too.
+        // A child whose parent lists it may also refer to its parent.
         let back = evidence.references.iter().filter(|r| r.from == *child && r.to == *parent);
         Self {
             parent,
@@ -221,7 +221,7 @@ impl<'a> Ends<'a> {
         let bounds = Bounds::default();
         let (mut by_parent, mut by_id, mut alone, mut unclear) = (0, 0, 0, 0);
         let pair = self.following(workload);
-        // Reads by other fields that may be among those that followed one of the parent.
+        // Reads by other fields that may be among those that followed a read of the parent.
         let mut others = 0;
         for stats in workload.of(self.child).filter(|stats| asks(&stats.shape)) {
             let (came, times) = (self.came_by(&stats.shape), times(stats));
@@ -250,8 +250,8 @@ impl<'a> Ends<'a> {
             return;
         }
         let share = |part: u64| part.min(seen) as f64 / seen as f64;
-        // Lower bounds: of the reads after a read of the parent, how many asked for ids, and how many for ids or
-        // the parent's key. They assume that every other read is among those that followed.
+        // Lower bounds for the reads after a read of the parent: the number by ids, and the number by ids or the
+        // parent's key. They assume that every other read is among those that followed.
         let following = pair.map_or(0, |pair| pair.following);
         let ids = following.saturating_sub(by_parent + others).min(by_id);
         let by_either = following.saturating_sub(others).min(by_parent + by_id);
@@ -310,13 +310,13 @@ impl<'a> Ends<'a> {
         }
     }
 
-    /// Reads of the child that followed one of its parent on a session.
+    /// Reads of the child that followed a read of its parent in a session.
     fn following<'w>(&self, workload: &'w Workload) -> Option<&'w ReadSequence> {
         let mut pairs = workload.sequences.iter();
         pairs.find(|pair| pair.first == *self.parent && pair.then == *self.child)
     }
 
-    /// Reads of the child that a read of the parent by its id followed on a session.
+    /// Reads of the child that followed a read of the parent by its id in a session.
     fn followed(&self, workload: &Workload) -> u64 {
         let mut pairs = workload.sequences.iter();
         let pair = pairs.find(|s| s.first == *self.child && s.then == *self.parent);
@@ -328,19 +328,19 @@ impl<'a> Ends<'a> {
 /// Maximum number of stored fields of a sequence; a list of this length may be incomplete.
 const FIELDS: usize = 8;
 
-/// Whether reads of a shape may be among those of a sequence: every field they fix is named there.
+/// Whether reads of a shape may be among those of a sequence: the sequence names every field that they fix.
 fn may_be_in(pair: &ReadSequence, shape: &QueryShape) -> bool {
     let mut fixed = shape.filter.iter().filter(|asked| fixes_value(asked.comparison));
     pair.by.len() >= FIELDS || fixed.all(|asked| pair.by.contains(&asked.path))
 }
 
-/// `$lookup`s between the two, and of the child by others.
+/// `$lookup`s between the two, and `$lookup`s of the child by other collections.
 struct Joins {
     /// Reads of the parent that fetch children.
     from_parent: u64,
-    /// Reads of others that fetch children by the parent's key.
+    /// Reads of other collections that fetch children by the parent's key.
     by_key: u64,
-    /// Reads of others that fetch children by something else.
+    /// Reads of other collections that fetch children by another field.
     from_others: u64,
     /// Reads of the child that fetch its parent.
     of_parent: u64,
@@ -374,26 +374,25 @@ impl Joins {
     }
 }
 
-/// Whether a shape asks for documents or figures out of them; a count of everything is one that the
-/// server keeps.
+/// Whether a shape reads documents or figures computed from them. The server stores the count of all documents.
 fn asks(shape: &QueryShape) -> bool {
     let is_total =
         shape.operation == Operation::Count && shape.filter.is_empty() && !shape.branches;
     shape.operation.is_read() && !is_total
 }
 
-/// Programs that look at everything for people and copies, not for what an application needs.
+/// Programs that read everything for people and copies, not for an application.
 const TOOLS: [&str; 5] =
     ["mongodump", "mongoexport", "mongomirror", "mongosync", "MongoDB Compass"];
 
-/// How many operations of a shape are of applications.
+/// The number of operations of a shape that applications ran.
 fn times(stats: &QueryStats) -> u64 {
     let is_tool = |name: &str| TOOLS.iter().any(|tool| name.starts_with(tool));
     let by_tools = stats.applications.iter().filter(|(name, _)| is_tool(name));
     stats.count.saturating_sub(by_tools.map(|(_, count)| count).sum())
 }
 
-/// `$expr`, `$where`, `$nor`: which fields they are about the shape does not say.
+/// `$expr`, `$where`, `$nor`: the shape does not show which fields they use.
 fn compares_anything(asked: &Predicate) -> bool {
     asked.path.starts_with('$') && asked.comparison == Comparison::Expression
 }
@@ -410,7 +409,7 @@ mod tests {
     use crate::facts::relations::Relation;
     use crate::testing::Example;
 
-    /// Five posts with four pictures each, and what clients did.
+    /// Five posts with four pictures each, and the operations of clients.
     #[derive(Clone)]
     struct Clients {
         documents: String,
@@ -543,7 +542,7 @@ mod tests {
         let slow =
             Clients { ran: clients.ran.replace("\"millis\": 0", "\"millis\": 1"), ..clients };
         assert_eq!(slow.access(), Access::default());
-        // A few fast ones of a time in which everything was written down change nothing.
+        // A few fast operations from a period of complete recording change nothing.
         assert_eq!(slow.clone().pictures(20, "{}").access(), Access::default());
         assert_ne!(slow.pictures(40, "{}").access(), Access::default());
     }

@@ -8,7 +8,7 @@ pub fn is_mirror(settings: &Settings, copy: &CopiedField) -> bool {
     settings.mirrors.iter().any(|(glob, path)| is_named(path, copy) && glob.matches(&namespace))
 }
 
-/// Whether a field is a copy of its source, and does not only bear its name.
+/// Whether a field is a copy of its source, and not only a field of the same name.
 pub fn is_real(settings: &Settings, copy: &CopiedField) -> bool {
     let namespace = copy.from.to_string();
     let is_snapshot = || match settings.threshold_at("R007", "snapshots", Some(&namespace)) {

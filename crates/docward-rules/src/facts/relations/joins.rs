@@ -1,5 +1,5 @@
-//! Reads that need a second collection (AP-S2.3, CK-9): what joins with `$lookup`, by collection and by
-//! read path. A path is a shape: one that joins does so every time it is taken.
+//! Reads that need a second collection (AP-S2.3, CK-9): `$lookup` joins, by collection and by read
+//! path. A path is a shape: if it joins, it does so in every operation.
 
 use std::collections::BTreeMap;
 
@@ -7,26 +7,26 @@ use docward_model::{Evidence, Lookup, Namespace, QueryShape, QueryStats};
 
 use crate::facts::workload;
 
-/// Share of the reads of a collection from which a read path counts as hot.
+/// The minimum share of the reads of a collection that makes a read path hot.
 pub const HOT_SHARE: f64 = 0.2;
 
 /// The reads of a collection.
 #[derive(Debug, Default)]
 pub struct Reads<'a> {
-    /// All of them.
+    /// The number of all reads.
     pub all: u64,
-    /// Those that join.
+    /// The number of reads that join.
     pub joined: u64,
-    /// The slowest of those, in milliseconds.
+    /// The longest time of those, in milliseconds.
     pub millis: u64,
-    /// The collections that are joined, and how often.
+    /// The collections that are joined, and the number of joins.
     pub from: BTreeMap<&'a str, u64>,
     /// The paths that join.
     pub paths: Vec<&'a QueryStats>,
 }
 
 impl<'a> Reads<'a> {
-    /// The path that joins most often; of equally many the first.
+    /// The path that joins most often; the first of equally frequent ones.
     pub fn hottest(&self) -> Option<&'a QueryStats> {
         self.paths.iter().rev().copied().max_by_key(|path| path.count)
     }
@@ -37,8 +37,8 @@ impl<'a> Reads<'a> {
     }
 }
 
-/// The reads of each collection. A join counts when it follows a reference, so that what it fetches could
-/// be stored with what it is fetched for.
+/// The reads of each collection. A join counts if it follows a reference, so that the fetched
+/// documents could be embedded.
 pub fn reads(evidence: &Evidence) -> BTreeMap<&Namespace, Reads<'_>> {
     let mut by_collection: BTreeMap<&Namespace, Reads<'_>> = BTreeMap::new();
     for stats in workload::business_shapes(evidence).filter(|s| s.shape.operation.is_read()) {

@@ -28,12 +28,12 @@ pub fn is_copy_in_id(collection: &Collection, reference: &Reference) -> bool {
     inside.and_then(beside).is_some()
 }
 
-/// Which side holds the id of the other.
+/// The side that holds the id of the other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tie {
     /// Every parent has at most one child.
     OneToOne,
-    /// Each child names its one parent.
+    /// Each child refers to its one parent.
     ChildHoldsParent,
     /// A parent lists its children, which no other parent lists.
     ParentHoldsChildren,
@@ -41,38 +41,38 @@ pub enum Tie {
     ManyToMany,
 }
 
-/// A reference with what is known about its two ends.
+/// A reference with the facts about its two ends.
 #[derive(Clone, Debug)]
 pub struct Relation<'a> {
     /// The reference.
     pub reference: &'a Reference,
-    /// Which side holds the id of the other.
+    /// The side that holds the id of the other.
     pub tie: Tie,
     /// The side that would hold embedded documents.
     pub parent: &'a Collection,
     /// The side that would be embedded.
     pub child: &'a Collection,
-    /// Children per parent: median, 99th percentile, most.
+    /// Children per parent: median, 99th percentile, maximum.
     pub children: (u64, u64, u64),
-    /// Mean bytes of a child.
+    /// The mean size of a child in bytes.
     pub child_bytes: u64,
-    /// 99th percentile of the parent's bytes.
+    /// The 99th percentile of the parent's size in bytes.
     pub parent_p99: u64,
-    /// Whether both collections were read whole, so that the counts are not too low.
+    /// Whether both collections were read completely, so that the counts are not too low.
     pub complete: bool,
     /// Whether the children of every parent were counted. Otherwise the parent with the most children may be
     /// missing from the counts.
     pub is_maximum_known: bool,
     /// Other collections that refer to the child.
     pub shared_by: Vec<&'a Namespace>,
-    /// Other collections that the child refers to, each with many children: it can be part of only one parent.
+    /// Other collections that the child refers to, each with many children: it can be embedded in only one parent.
     pub other_parents: Vec<&'a Namespace>,
-    /// The result of the workload.
+    /// The shares from the workload.
     pub access: Access,
 }
 
 impl<'a> Relation<'a> {
-    /// Reads a reference; `None` when one of its ends was not read.
+    /// Reads a reference; `None` if one of its ends was not read.
     pub fn of(evidence: &'a Evidence, reference: &'a Reference) -> Option<Self> {
         let from = evidence.collection(&reference.from)?;
         let to = evidence.collection(&reference.to)?;
@@ -128,13 +128,13 @@ impl<'a> Relation<'a> {
         owner(self.child, &self.parent.namespace, &self.other_parents)
     }
 
-    /// Parents that could hold the child just as well as this one.
+    /// The other parents that could equally hold the child.
     pub fn rivals(&self) -> &[&'a Namespace] {
         if self.owner() == Some(&self.parent.namespace) { &[] } else { &self.other_parents }
     }
 
-    /// Whether one parent gets ever new children by what they are: orders, comments, messages. Lines of orders
-    /// are such for a product, and not for the order.
+    /// Whether a parent continuously receives new children, by their name: orders, comments, messages. Lines of orders
+    /// do for a product, but not for the order.
     pub fn keeps_coming(&self) -> bool {
         let parent = names::words(&self.parent.namespace.collection);
         let is_new = |word: &String| {
@@ -187,7 +187,7 @@ impl<'a> Relation<'a> {
         }
     }
 
-    /// The number of children of the parent with the most, in words.
+    /// The maximum number of children of a parent, in words.
     pub fn maximum(&self) -> String {
         let most = text::count(self.children.2);
         match self.complete && self.is_maximum_known {
@@ -202,9 +202,9 @@ impl<'a> Relation<'a> {
     }
 }
 
-/// Share of the values that must exist on the other side for a reference to name a parent.
+/// The minimum share of the values that must exist on the other side, for a reference to identify a parent.
 pub const SURE: f64 = 0.9;
-/// Values of its own that a document has which only links two others: a grade, a role, two days.
+/// Maximum number of other values in a document that only links two others: a grade, a role, two days.
 const LINK_VALUES: usize = 3;
 
 /// Collections other than `parent` to which documents of `child` refer, one each, many of them to the same document.
@@ -225,7 +225,7 @@ fn other_parents<'a>(
     parents
 }
 
-/// Whether a document holds two references and little else: numbers, switches and days, no text of its own.
+/// Whether a document contains two references and few other fields: numbers, switches and days, no text.
 fn links_two(evidence: &Evidence, child: &Collection) -> bool {
     let Some(profile) = &child.profile else { return false };
     let is_reference = |field: &&Field| {

@@ -1,4 +1,4 @@
-//! Remedies of one report together: two of them must not change one field in different ways.
+//! Compares the remedies of one report: two of them must not change one field in different ways.
 
 pub mod contradictions;
 pub mod proposals;
@@ -49,7 +49,7 @@ impl Fate {
         }
     }
 
-    /// Whether nothing may be done below the field, because its path is another one afterwards.
+    /// Whether no other step may change a field inside, because its path changes.
     fn takes_along(&self, inside: &Self) -> bool {
         match self {
             Self::Unfolds => !matches!(inside, Self::Stays),
@@ -58,7 +58,7 @@ impl Fate {
         }
     }
 
-    /// Whether both are one proposal, made twice.
+    /// Whether both are the same proposal.
     fn repeats(&self, other: &Self) -> bool {
         matches!(
             (self, other),
@@ -73,7 +73,7 @@ fn is_inside(path: &FieldPath, field: &FieldPath) -> bool {
     rest.is_some_and(|rest| rest.starts_with(['.', '[']))
 }
 
-/// Steps that contradict each other, by their places in the list, and the field.
+/// Two steps that contradict each other, by their positions in the list, and the field.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Contradiction {
     /// The earlier step.
@@ -91,7 +91,7 @@ pub struct Contradiction {
 struct Asked(BTreeMap<(Namespace, FieldPath), Vec<(usize, Fate)>>);
 
 impl Asked {
-    /// Fields of which a step asks for something that `excludes` what was asked before, with who asked.
+    /// Finds fields for which a step requires an effect that `excludes` an earlier one, with the earlier step.
     fn against(
         &self,
         step: &Step,
@@ -122,8 +122,8 @@ impl Asked {
     }
 }
 
-/// Every two steps that ask for different things of one field: two types, two names, a name and nothing, or a
-/// validator that demands what the other takes away.
+/// All pairs of steps that require different effects on one field. Examples are two types, two names, a name and a
+/// removal, or a validator that requires a field which the other step removes.
 pub fn contradictions<'a>(steps: impl IntoIterator<Item = &'a Step>) -> Vec<Contradiction> {
     let mut asked = Asked::default();
     let mut found = Vec::new();
@@ -166,7 +166,7 @@ fn required(validator: &Value) -> Vec<(FieldPath, Fate)> {
     required.map(|demand| (FieldPath::new(demand.path), Fate::Stays)).collect()
 }
 
-/// Types, with all numbers as one: a conversion of numbers names them all, whichever occur.
+/// Types, with all numbers as one: a conversion of numbers names all of them, regardless of which occur.
 fn classes(types: &[BsonType]) -> BTreeSet<BsonType> {
     types.iter().map(|kind| if kind.is_number() { BsonType::Double } else { *kind }).collect()
 }
@@ -195,9 +195,9 @@ fn wider_conversions(findings: &[Finding], order: &[usize]) -> BTreeSet<usize> {
     wider
 }
 
-/// Leaves one proposal for a field: of findings in the order of their severity, and then of their report, the first
-/// keeps its remedy. The others keep what they say. Of two that convert a field to one type, the one that converts
-/// more types of values goes first.
+/// Leaves one proposal for a field. Findings are ordered by their severity and then by their report, and the first one
+/// keeps its remedy. The others keep their text. Of two that convert a field to one type, the one that converts more
+/// types of values goes first.
 pub fn settle(findings: &mut [Finding]) {
     let mut order: Vec<usize> = (0..findings.len()).collect();
     order.sort_by_key(|&at| Reverse(findings[at].severity));

@@ -8,9 +8,9 @@ use docward_model::{
 use crate::facts::names::{self, Style};
 use crate::facts::{growth::arrays, names::meaning, remedies::shell, text, values::sizes};
 
-/// Words at the end of an array's name that say "many", not what.
+/// Words at the end of an array's name that only denote the plural.
 const VAGUE_TAILS: &[&str] = &["list", "lists", "array", "arr", "ids", "id", "set", "refs", "ref"];
-/// Nouns that mean nothing without their parent.
+/// Nouns that have no meaning without their parent.
 const VAGUE: &[&str] = &[
     "item", "entry", "detail", "record", "value", "element", "data", "line", "row", "part", "node",
     "info", "member", "child", "children", "history", "list",
@@ -28,7 +28,7 @@ pub fn entity(name: &str) -> Vec<String> {
     all
 }
 
-/// How most fields of a collection are written: snake_case when more are than camelCase.
+/// The style of most fields of a collection: snake_case if it is more frequent than camelCase.
 pub fn field_style(profile: &Profile) -> Style {
     let of = |style: Style| {
         profile
@@ -75,7 +75,7 @@ pub struct Child {
     pub index: String,
     /// The keys of that index.
     pub keys: [IndexKey; 2],
-    /// The field that keeps an element's own `_id`, where elements have one: `postId`.
+    /// The field that keeps an element's own `_id`, if elements have one: `postId`.
     pub own_id: Option<String>,
 }
 
@@ -93,7 +93,7 @@ impl Child {
         )
     }
 
-    /// Bytes of a document in the child collection: an element, its parent and its `_id`.
+    /// The size in bytes of a document in the child collection: an element, its parent and its `_id`.
     pub fn document_bytes(&self, profile: &Profile, array: &Field) -> u64 {
         let is_object =
             profile.element(array).is_some_and(|element| element.is_only(BsonType::Object));
@@ -106,7 +106,7 @@ impl Child {
     }
 }
 
-/// Names for moving an array's elements into a collection of their own.
+/// Names for moving an array's elements to a separate collection.
 pub fn child(
     evidence: &Evidence,
     settings: &Settings,
@@ -156,8 +156,8 @@ pub fn child(
     }
 }
 
-/// The first name that no collection has and that is proposed for no other array: `t_note`,
-/// `t_user_note`, `t_user_profile_note`, and then numbers.
+/// The first name that no collection has and that is not proposed for another array: `t_note`, `t_user_note`,
+/// `t_user_profile_note`, and then numbers.
 fn child_name(
     evidence: &Evidence,
     settings: &Settings,
@@ -208,7 +208,7 @@ fn child_name(
     (2..1000).map(|n| format!("{third}_{n}")).find(|name| !taken(name)).unwrap_or(third)
 }
 
-/// A collection name of these words, with the house prefix where the house wants one.
+/// A collection name of these words, with the house prefix if the house uses one.
 pub fn collection_name(settings: &Settings, beside: &Collection, bare: &str) -> String {
     let prefixed =
         settings.profile == ProfileName::Vendor || beside.namespace.collection.starts_with("t_");
@@ -218,7 +218,7 @@ pub fn collection_name(settings: &Settings, beside: &Collection, bare: &str) -> 
 /// Returns the advice for buckets without a size limit: `readings` of a day with unexpectedly many.
 pub fn close_bucket(array: &Field) -> String {
     let each = arrays::value_bytes(array);
-    // Half of what fits 100 KB leaves room for elements larger than the mean.
+    // Half of the elements that fit 100 KB leaves room for elements larger than the mean.
     let fits = sizes::array_capacity(sizes::RECOMMENDED / 2, each.max(1));
     let cap = [999, 500, 200, 100].into_iter().find(|&n| n <= fits).unwrap_or(50);
     let (now, then) = array.array.as_ref().map_or((0, 0), |a| {
@@ -241,8 +241,8 @@ pub fn is_plain(path: &str) -> bool {
         && !path.contains(['"', '\\', '\n', '*'])
 }
 
-/// The steps that copy an array's elements into the child collection and create its index; `None` for
-/// an array inside another array, which needs thought.
+/// The steps that copy an array's elements to the child collection and create its index; `None` for an array inside
+/// another array, which needs a decision.
 pub fn split(
     namespace: &Namespace,
     profile: &Profile,

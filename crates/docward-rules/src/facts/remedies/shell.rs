@@ -1,4 +1,4 @@
-//! Names and values as mongosh takes them, for messages. Statements of remedies are written by
+//! Names and values in the syntax of mongosh, for messages. Statements of remedies are written by
 //! [`docward_model::mongosh`].
 
 pub use docward_model::shell::{collection, database, key, quote, quoted_key, value};

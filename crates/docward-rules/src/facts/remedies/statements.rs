@@ -7,7 +7,7 @@ use docward_model::{
 
 use crate::facts::text;
 
-/// A step that gives the values of a field that have one of the types `from` another type.
+/// Returns a step that converts the values of a field that have one of the types `from`.
 pub fn convert(
     namespace: &Namespace,
     path: &FieldPath,
@@ -52,7 +52,8 @@ pub fn advise(draft: Draft, step: Step, can_be_run: Option<Safety>) -> Draft {
     }
 }
 
-/// Whether an update can name a place: no folded keys, and no names that are empty or hold dots, brackets or dollars.
+/// Whether an update can name a place: no folded keys, and no names that are empty or contain dots, brackets or
+/// dollars.
 pub fn can_be_written(profile: &Profile, field: &Field) -> bool {
     let mut at = Some(field);
     while let Some(current) = at {

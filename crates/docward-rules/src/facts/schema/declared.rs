@@ -14,29 +14,30 @@ use docward_model::{
 
 use crate::Cx;
 
-/// A declared model and what follows from it.
+/// A declared model and the facts derived from it.
 #[derive(Debug)]
 pub struct Declared {
-    /// As it was declared.
+    /// The model as declared.
     pub model: DesignModel,
     /// The design to compare with the data. If the data still has a reference, or is still embedded, this is the
     /// stored form.
     pub design: Design,
     /// The design that was decided.
     pub decided: Design,
-    /// Relationships that are embedded or open, and that the data refers by, with the child's collection.
+    /// Relationships that are embedded or open in the model but references in the data, with the child's collection.
     pub refers: BTreeMap<String, String>,
     /// The relationships of [`Self::refers`] whose migration is in progress: some parents already hold their children.
     moving: BTreeSet<String>,
-    /// Relationships that are references, and whose children parents hold, with the parent's collection.
+    /// Relationships that are references in the model but whose children the parents contain, with the parent's
+    /// collection.
     pub embeds: BTreeMap<String, String>,
     /// The decided design, except that children still in their parents are embedded: they have a collection already.
     leaving: Option<Design>,
-    /// How names are made.
+    /// The naming of collections and fields.
     naming: Naming,
 }
 
-/// The declared model, when there is one.
+/// The declared model, if there is one.
 pub fn of(cx: &Cx<'_>) -> Option<Rc<Declared>> {
     cx.evidence().design.as_ref()?;
     let profile = cx.settings().profile;
@@ -69,7 +70,7 @@ impl Declared {
             let found = model.relationship(&decision.relationship).and_then(|relationship| {
                 let child = collection_of(&model, naming, &relationship.child)?;
                 let held = holds_children(&model, naming, evidence, relationship);
-                // A child that has a collection by the model as well is where it should be.
+                // If the model also gives the child a collection, the child is in the right place.
                 if held && decided.collections.iter().any(|plan| plan.name == child) {
                     return None;
                 }
@@ -130,8 +131,8 @@ impl Declared {
         half.filter_map(|(name, design)| Some((self.model.relationship(name)?, design)))
     }
 
-    /// The design that says how large documents of an entity are: those that hold their children, though others do
-    /// not, are as large as with all of them.
+    /// The design that predicts the size of an entity's documents. Documents that already contain their children are as
+    /// large as with all of them, even if other documents do not contain theirs yet.
     pub fn sized(&self, entity: &str) -> &Design {
         let half = self.halves().find(|(relationship, _)| relationship.parent == entity);
         match half {
@@ -151,8 +152,8 @@ impl Declared {
         self.design.collections.iter().find(|plan| plan.entity == entity)
     }
 
-    /// Fields that may be there or not, because it is not decided how a relationship is stored: what the
-    /// children are called, and what holds their ids.
+    /// Fields that may exist or not, because it is undecided how a relationship is stored: the names of the children,
+    /// and the fields with their ids.
     pub fn undecided(&self, entity: &str) -> Vec<String> {
         let open = self.design.decisions.iter().filter(|decision| decision.choice.is_none());
         open.filter(|decision| decision.parent == entity || decision.child == entity)
@@ -176,11 +177,11 @@ impl Declared {
         found
     }
 
-    /// Fields of an entity that data refers by, where the model does not: what they refer to may be another
-    /// key than `_id`, of any type.
+    /// Fields of an entity that are references in the data but not in the model. They may refer to another key than
+    /// `_id`, of any type.
     pub fn held(&self, entity: &str) -> Vec<String> {
         let all = self.refers.keys().filter_map(|name| self.model.relationship(name));
-        // A list of ids comes when children have left.
+        // A list of ids is added after children have left.
         let half = self.halves().map(|(relationship, _)| relationship);
         let half = half.filter(|relationship| relationship.parent == entity);
         all.chain(half).flat_map(|relationship| self.fields_of(relationship, entity)).collect()
@@ -191,7 +192,7 @@ impl Declared {
         self.decided.decisions.iter().find(|decision| decision.relationship == relationship)
     }
 
-    /// A relationship whose children are on their way into their parents, or out of them: as parents hold them.
+    /// A relationship whose children are being moved into or out of their parents, as stored in the parents.
     pub fn moving(&self, relationship: &str) -> Option<&Decision> {
         let half = self.halves().find(|(r, _)| r.name == relationship);
         let leaving = half.and_then(|(r, design)| {
@@ -200,7 +201,8 @@ impl Declared {
         leaving.or_else(|| self.moving.get(relationship).and_then(|name| self.decision(name)))
     }
 
-    /// Fields that hold the children that have arrived in an entity, or not left it yet, as the model wants them.
+    /// Fields with the children that have already been moved into an entity, or not yet out of it, as the model defines
+    /// them.
     pub fn arrived(&self, entity: &str) -> Vec<&Planned> {
         let arrived = self.moving.iter().filter_map(|name| self.model.relationship(name));
         let all = arrived.map(|relationship| (relationship, &self.decided)).chain(self.halves());
@@ -213,7 +215,7 @@ impl Declared {
             .collect()
     }
 
-    /// Whether a namespace holds what a plan is about.
+    /// Whether a namespace is the collection of a plan.
     pub fn is_home(plan: &CollectionPlan, namespace: &Namespace) -> bool {
         plan.name == namespace.collection
     }
@@ -225,7 +227,7 @@ fn collection_of(model: &DesignModel, naming: Naming, entity: &str) -> Option<St
     Some(entity.collection.clone().unwrap_or_else(|| naming.collection(&[&entity.name])))
 }
 
-/// Whether parents hold their children: they have a part that is called like the relationship.
+/// Whether parents contain their children: they have a part with the name of the relationship.
 fn holds_children(
     model: &DesignModel,
     naming: Naming,
@@ -241,8 +243,8 @@ fn holds_children(
     })
 }
 
-/// Whether parents hold children that the model keeps elsewhere: they have a part that is called like the relationship,
-/// with a field of the child, and the model has nothing of that name there.
+/// Whether parents contain children that the model stores elsewhere. They have a part with the name of the relationship
+/// and a field of the child, and the model has no such field there.
 fn still_embeds(
     model: &DesignModel,
     decided: &Design,
@@ -268,8 +270,8 @@ fn still_embeds(
     !plan.fields.iter().any(|field| field.name == role) && profile.field(role).is_some_and(is_part)
 }
 
-/// How data refers by a relationship that is not a reference: the child has a collection, and one of the two an
-/// id of the other. With the field, where it is not called as usual.
+/// The references of the data for a relationship that the model embeds or leaves open: the child has a collection, and
+/// one of the two has an id of the other. Includes the field if its name is not the usual one.
 fn referring(
     model: &DesignModel,
     naming: Naming,

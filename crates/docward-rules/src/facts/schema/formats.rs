@@ -1,5 +1,5 @@
 //! Patterns to propose, each with its class of strings. A pattern here accepts every string of its
-//! class, which is tested; no other pattern may be proposed (ALG-10, GC-17).
+//! class, which is tested. No other pattern may be proposed (ALG-10, GC-17).
 
 use docward_model::{Field, TextClass, TextProfile, words};
 
@@ -10,13 +10,13 @@ pub struct Format {
     pub name: &'static str,
     /// The description of such strings, after "all 120".
     pub what: &'static str,
-    /// The regular expression, as PCRE reads it.
+    /// The regular expression in the syntax of PCRE.
     pub pattern: &'static str,
     /// The classes whose strings it accepts.
     pub classes: &'static [TextClass],
 }
 
-/// All of them.
+/// All formats.
 pub const FORMATS: &[Format] = &[
     Format {
         name: "email",
@@ -61,8 +61,7 @@ pub fn format_of(text: &TextProfile) -> Option<&'static Format> {
     })
 }
 
-/// Telephone numbers have no class of their own: digits with separators between them may be
-/// anything.
+/// Telephone numbers have no separate class: digits with separators between them may be anything.
 const PHONE: Format = Format {
     name: "phone",
     what: "are telephone numbers",
@@ -81,7 +80,7 @@ pub fn format_by_name(name: &str, text: &TextProfile) -> Option<&'static Format>
 /// The share of strings that have a form in common.
 const FORM_SHARE: f64 = 0.95;
 
-/// The one form the strings of a field have, when a pattern could hold them to it.
+/// The only form of a field's strings, if a pattern can require it.
 pub fn fixed_form(field: &Field) -> Option<&'static str> {
     let text = field.text.as_ref()?;
     let total = text.total() - text.of(TextClass::Empty);

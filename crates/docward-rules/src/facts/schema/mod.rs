@@ -1,4 +1,4 @@
-//! Reads and proposes `$jsonSchema` validators (DM-11). Only unconditional constraints are checked: the branches of
+//! Reads and proposes `$jsonSchema` validators (DM-11). Only unconditional constraints are checked. The branches of
 //! `anyOf`, `oneOf` and `not` apply to some documents, and a profile cannot show which.
 
 pub mod declared;
@@ -34,15 +34,15 @@ pub fn schemas(validator: &Value) -> Vec<&Value> {
 /// The documents that must meet a `$jsonSchema` of a validator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Held {
-    /// None: there is none.
+    /// No documents: the validator has no schema.
     Nobody,
-    /// Those that pass in no other way, as by another branch of `$or`.
+    /// Only documents that pass in no other way, such as by another branch of `$or`.
     Some,
-    /// All, each at least one of several.
+    /// All documents; each must meet at least one of several schemas.
     All,
 }
 
-/// Which documents must meet a `$jsonSchema` of a validator, at any position.
+/// Returns the documents that must meet a `$jsonSchema` of a validator, at any position.
 pub fn held(validator: &Value) -> Held {
     let parts = validator.entries().iter().map(|(key, value)| {
         let branches = || value.items().iter().map(held);
@@ -57,7 +57,7 @@ pub fn held(validator: &Value) -> Held {
     parts.max().unwrap_or(Held::Nobody)
 }
 
-/// The types a schema node admits; `None` when it does not say.
+/// The types that a schema node accepts; `None` if it does not restrict them.
 pub fn admitted_types(node: &Value) -> Option<BTreeSet<BsonType>> {
     let (key, value) = node.entries().iter().find(|(k, _)| k == "bsonType" || k == "type")?;
     let mut out = types_named(value).unwrap_or_default();
@@ -68,8 +68,8 @@ pub fn admitted_types(node: &Value) -> Option<BTreeSet<BsonType>> {
     (!out.is_empty()).then_some(out)
 }
 
-/// The types that a word or a list of words names; `None` without any that is known: a word this table
-/// does not know admits something it cannot name.
+/// The types that a word or a list of words names; `None` if none is known. A word that this table does not contain
+/// accepts a type that it cannot name.
 pub fn types_named(value: &Value) -> Option<BTreeSet<BsonType>> {
     let words = std::slice::from_ref(value).iter().chain(value.items());
     let mut out = BTreeSet::new();
@@ -82,10 +82,10 @@ pub fn types_named(value: &Value) -> Option<BTreeSet<BsonType>> {
     (!out.is_empty()).then_some(out)
 }
 
-/// One thing a schema demands of every document.
+/// A constraint of a schema on every document.
 #[derive(Clone, Debug)]
 pub struct Demand<'a> {
-    /// Where, written as field paths are: `items[].price`.
+    /// The path of the constraint, in the form of field paths: `items[].price`.
     pub path: String,
     /// The kind of constraint.
     pub kind: DemandKind<'a>,
@@ -94,7 +94,7 @@ pub struct Demand<'a> {
 /// A constraint on a place.
 #[derive(Clone, Debug)]
 pub enum DemandKind<'a> {
-    /// It is there.
+    /// The field exists.
     Required,
     /// It has one of these types.
     Types(BTreeSet<BsonType>),
@@ -104,9 +104,9 @@ pub enum DemandKind<'a> {
     Pattern(&'a str),
     /// It is one of these values.
     Enum(&'a [Value]),
-    /// A number is not below this; with `true`, not at it either.
+    /// A number is not below this; with `true`, also not equal to it.
     Minimum(f64, bool),
-    /// A number is not above this; with `true`, not at it either.
+    /// A number is not above this; with `true`, also not equal to it.
     Maximum(f64, bool),
     /// A string has at least this many characters.
     MinLength(u64),
@@ -114,7 +114,7 @@ pub enum DemandKind<'a> {
     MaxLength(u64),
 }
 
-/// Everything a schema demands without conditions.
+/// All unconditional constraints of a schema.
 pub fn demands(schema: &Value) -> Vec<Demand<'_>> {
     let mut out = Vec::new();
     walk(schema, "", &mut out);
@@ -197,7 +197,7 @@ fn is_true(value: &Value) -> bool {
     matches!(value, Value::Bool(true))
 }
 
-/// Top-level names a closed schema (`additionalProperties: false`) lets through.
+/// Top-level names that a closed schema (`additionalProperties: false`) accepts.
 #[derive(Clone, Debug)]
 pub struct Closed {
     names: BTreeSet<String>,
@@ -211,8 +211,7 @@ impl Closed {
     }
 }
 
-/// The names a schema is closed to; `None` when it is open, or when a pattern over names cannot be
-/// run here.
+/// The names that a closed schema accepts; `None` if it is open, or if a pattern over names cannot be evaluated here.
 pub fn closed(schema: &Value) -> Option<Closed> {
     if !is_closed(schema) {
         return None;
@@ -225,12 +224,12 @@ pub fn closed(schema: &Value) -> Option<Closed> {
     Some(Closed { names: names("properties").cloned().collect(), patterns })
 }
 
-/// Whether a schema admits the fields it names and no others.
+/// Whether a schema accepts only the fields it names.
 pub fn is_closed(schema: &Value) -> bool {
     matches!(schema.get("additionalProperties"), Some(Value::Bool(false)))
 }
 
-/// Keywords that carry no demand.
+/// Keywords without a constraint.
 const NOTES: &[&str] = &["title", "description", "$comment"];
 
 /// Returns the keywords and query operators of a validator that [`breaches`] cannot check, as written. If it is empty
@@ -264,20 +263,20 @@ pub fn unchecked(validator: &Value) -> BTreeSet<String> {
     out
 }
 
-/// A demand that stored documents break.
+/// A constraint that stored documents break.
 #[derive(Clone, Debug)]
 pub struct Breach {
-    /// Where.
+    /// The path of the breach.
     pub path: String,
-    /// In words: "`email` is required but absent".
+    /// The breach in words: "`email` is required but absent".
     pub what: String,
-    /// Values (documents, for the top level) that break it.
+    /// The number of values (documents, for the top level) that break it.
     pub count: u64,
-    /// Values looked at.
+    /// The number of examined values.
     pub of: u64,
     /// Whether there may be more than `count`.
     pub at_least: bool,
-    /// Whether `maxLength` is what is broken.
+    /// Whether they break `maxLength`.
     pub too_long: bool,
 }
 
@@ -418,7 +417,7 @@ fn range(field: &Field) -> Option<(&Field, f64, f64)> {
     (ranged > 0).then_some((field, number.min, number.max))
 }
 
-/// Whether the form of every string leaves ASCII only: numbers, dates, ids.
+/// Whether the form of every string allows only ASCII: numbers, dates, ids.
 fn is_plain_text(strings: &TextProfile) -> bool {
     let plain = strings.count(|c| {
         c.is_number()
@@ -439,7 +438,7 @@ fn is_plain_text(strings: &TextProfile) -> bool {
     plain == strings.total()
 }
 
-/// Lengths that are certainly above a limit: whole buckets, and the longest.
+/// The number of lengths that are certainly above a limit: complete buckets, and the maximum.
 fn surely_above(lengths: &Distribution, limit: u64) -> u64 {
     if lengths.max <= limit {
         return 0;
@@ -447,7 +446,7 @@ fn surely_above(lengths: &Distribution, limit: u64) -> u64 {
     lengths.buckets.iter().filter(|(low, ..)| *low > limit).map(|(.., n)| n).sum::<u64>().max(1)
 }
 
-/// How many numbers `wrong` refuses: counted where the values are kept, else the extreme alone.
+/// The number of values that `wrong` refuses. If the values are not kept, only the extreme value counts.
 fn by_number(field: &Field, wrong: &dyn Fn(f64) -> bool, extreme: f64) -> (u64, bool) {
     if !wrong(extreme) {
         return (0, false);
@@ -467,7 +466,7 @@ fn by_number(field: &Field, wrong: &dyn Fn(f64) -> bool, extreme: f64) -> (u64, 
     }
 }
 
-/// All strings of a field with their counts, when they were few enough to be kept whole.
+/// All strings of a field with their counts, if they were few enough to be kept completely.
 fn strings(field: &Field) -> Option<&[(String, u64)]> {
     field
         .enumeration
@@ -475,7 +474,7 @@ fn strings(field: &Field) -> Option<&[(String, u64)]> {
         .filter(|values| field.is_only(BsonType::String) && values.iter().all(|(_, n)| *n > 0))
 }
 
-/// How many values are certainly not in an enumeration, and whether there may be more.
+/// The number of values that are certainly not in an enumeration, and whether there may be more.
 fn outside(field: &Field, values: &[Value]) -> (u64, bool) {
     // Numbers, dates and objects of an enumeration are not compared: only strings are kept as
     // they are.
@@ -500,7 +499,7 @@ fn outside(field: &Field, values: &[Value]) -> (u64, bool) {
             let wrong = stored.iter().filter(|(value, _)| !listed.contains(value.as_str()));
             (other + wrong.map(|(_, n)| n).sum::<u64>(), false)
         }
-        // More different strings than the enumeration has: one of them at least is not in it.
+        // There are more distinct strings than the enumeration has, so at least one of them is not in it.
         None if field.is_only(BsonType::String)
             && field.distinct.exact
             && field.distinct.values > values.len() as f64 + 1.0 =>
@@ -511,8 +510,8 @@ fn outside(field: &Field, values: &[Value]) -> (u64, bool) {
     }
 }
 
-/// How many strings have a number of characters that `wrong` refuses: counted where the strings are
-/// kept, else what is certain from their bytes and from a few examples.
+/// The number of strings whose number of characters `wrong` refuses. If the strings are not kept, it is the number that
+/// their bytes and a few examples prove.
 fn by_characters(
     field: &Field,
     wrong: &dyn Fn(u64) -> bool,
@@ -524,7 +523,7 @@ fn by_characters(
             (refused.map(|(_, n)| n).sum(), false)
         }
         None => {
-            // Examples are whole unless they end in an ellipsis.
+            // Examples are complete unless they end in an ellipsis.
             let example = field.is_only(BsonType::String)
                 && field
                     .examples
@@ -535,7 +534,7 @@ fn by_characters(
     }
 }
 
-/// Objects that could hold the field at `path`, when no document holds it.
+/// The number of objects that could contain the field at `path`, if no document contains it.
 fn objects_at(profile: &Profile, path: &str) -> u64 {
     match path.rsplit_once('.') {
         None => profile.documents,
@@ -546,13 +545,13 @@ fn objects_at(profile: &Profile, path: &str) -> u64 {
 /// The constraints of a schema on top-level fields, including `allOf` and the branches of `anyOf` and `oneOf`.
 #[derive(Clone, Debug, Default)]
 pub struct Coverage {
-    /// Fields every document must have.
+    /// Fields that every document must have.
     pub required: BTreeSet<String>,
     /// Fields with a type or an enumeration.
     pub typed: BTreeSet<String>,
     /// Fields with a pattern, a length or an enumeration.
     pub formatted: BTreeSet<String>,
-    /// Patterns over names that carry a type.
+    /// Patterns over names that have a type.
     pub typed_patterns: Vec<String>,
 }
 
@@ -596,8 +595,8 @@ pub fn coverage(schema: &Value) -> Coverage {
                 value.entries().iter().filter(|(_, node)| says_type(node)).map(|(p, _)| p.clone()),
             ),
             "allOf" => value.items().iter().for_each(|node| out.join(coverage(node))),
-            // One branch holds for each document: a field is required when every branch requires it,
-            // and described when any branch describes it.
+            // One branch holds for each document: a field is required if every branch requires it, and described if any
+            // branch describes it.
             "anyOf" | "oneOf" => {
                 let branches: Vec<_> = value.items().iter().map(coverage).collect();
                 let required = branches
@@ -638,26 +637,26 @@ fn says_format(node: &Value) -> bool {
 pub struct Proposal {
     /// The `$jsonSchema`.
     pub schema: Value,
-    /// Fields it requires.
+    /// The required fields.
     pub required: Vec<String>,
-    /// Fields it types.
+    /// The number of fields with a type.
     pub typed: usize,
-    /// Fields with documents it would refuse (another type, or absent though required), and how many.
+    /// Fields with documents that it would refuse (another type, or a missing required field), and their number.
     pub refused: Vec<(String, u64)>,
-    /// Fields that other findings convert: it admits the stored types and the target.
+    /// Fields that other findings convert: it accepts the stored types and the target.
     pub converted: Vec<String>,
 }
 
-/// A type with less than this share of a field's values is an error and is left out.
+/// A type with less than this share of a field's values is a mistake and is left out.
 const DRIFT_SHARE: f64 = 0.01;
 
-/// Top-level fields to be described: named, not the key, not an object mapper's.
+/// Top-level fields to be described: named fields, except the key and fields of object mappers.
 pub fn described(profile: &Profile) -> impl Iterator<Item = &Field> {
     profile.top_level().filter(|f| f.shape == FieldShape::Named && !is_framework(&f.name))
 }
 
-/// Proposes a validator that requires fields present in at least `required_share` of documents. It admits
-/// what is stored and what other findings ask for.
+/// Proposes a validator that requires fields present in at least `required_share` of documents. It accepts the stored
+/// types and the targets of other findings.
 pub fn propose(profile: &Profile, required_share: f64, targets: &Targets) -> Proposal {
     let fields = described(profile).filter(|field| names::can_be_named(&field.name));
     let mut required = Vec::new();
@@ -709,8 +708,8 @@ fn form(field: &Field, text: &TextProfile) -> Option<(String, Value)> {
     has_length.then(|| ("minLength".to_owned(), Value::Int(1)))
 }
 
-/// The types to admit, most frequent first, and how many values have another. All numeric types that
-/// occur are admitted, since drivers choose among them by value (GC-52), and so is null.
+/// The types to accept, most frequent first, and the number of values with another type. All numeric types that occur
+/// are accepted, since drivers choose among them by value (GC-52), and so is null.
 fn honest_types(field: &Field) -> (Vec<BsonType>, u64) {
     let total = field.types.total().max(1) as f64;
     let mut kinds = Vec::new();
@@ -727,7 +726,7 @@ fn honest_types(field: &Field) -> (Vec<BsonType>, u64) {
             refused += n;
         }
     }
-    // A field that is only ever null says nothing about its type.
+    // A field that is always null does not show its type.
     if kinds == [BsonType::Null] {
         kinds.clear();
     }

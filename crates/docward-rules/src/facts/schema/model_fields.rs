@@ -28,13 +28,13 @@ impl<'e> ModelField<'e> {
         names::words(self.leaf)
     }
 
-    /// The path of the object around it, with a dot at the end.
+    /// The path of the enclosing object, with a dot at the end.
     fn parent(&self) -> &'e str {
         let path = self.declared.path.trim_end_matches("[]");
         path.strip_suffix(self.leaf).unwrap_or_default()
     }
 
-    /// Names of the objects around it, and of the model.
+    /// Names of the enclosing objects and of the model.
     pub fn owners(&self) -> impl Iterator<Item = &'e str> {
         let around = self.parent().split('.').map(|part| part.trim_end_matches("[]"));
         around.filter(|part| !part.is_empty()).chain([self.declared.model.as_str()])
@@ -56,12 +56,12 @@ impl<'e> ModelField<'e> {
             .into_iter()
     }
 
-    /// Whether its declaration says this.
+    /// Whether an annotation of its declaration meets a test.
     pub fn says(&self, test: impl Fn(&Annotation) -> bool) -> bool {
         self.declared.annotations.iter().any(test)
     }
 
-    /// Whether code puts such a value into it.
+    /// Whether code assigns such a value to it.
     pub fn is_given(&self, kind: ValueKind) -> bool {
         self.code.values_of(self.declared).any(|value| value.kind == kind)
     }
@@ -82,14 +82,14 @@ impl<'e> ModelField<'e> {
             .filter(move |field| field.path.as_str().replace("[]", "") == path)
     }
 
-    /// Whether code shows that documents of the model are stored: the library or a statement does, and the file is in
-    /// use.
+    /// Whether code shows that documents of the model are stored: the library or a statement stores
+    /// them, and the file is in use.
     pub fn is_stored(&self) -> bool {
         self.declared.is_stored && !self.code.is_never_run(&self.declared.place)
     }
 }
 
-/// Why a field of a model is not reported by default, although its name and type fit.
+/// The reason why a field of a model is not reported by default, although its name and type match.
 pub struct Exception {
     /// The bullet on the page of the rule.
     pub page: &'static str,
@@ -99,7 +99,7 @@ pub struct Exception {
     pub is_pedantic: bool,
 }
 
-/// How surely a field is at fault.
+/// The certainty that a field is at fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Certainty {
     /// It is proven.
@@ -117,9 +117,9 @@ pub fn exception<'x>(all: &'x [Exception], field: &ModelField<'_>) -> Option<&'x
 pub struct Fault<'e> {
     /// The field, in the first copy.
     pub field: &'e DeclaredField,
-    /// How surely it is one.
+    /// The certainty of the fault.
     pub certainty: Certainty,
-    /// Where the model is declared again.
+    /// The places where the model is declared again.
     pub copies: Vec<Location>,
 }
 
@@ -147,7 +147,8 @@ pub fn faults<'e>(
     found.into_values().collect()
 }
 
-/// Values that are written into documents of collections for which no model is declared, by collection and path.
+/// Values that are written to documents of collections without a declared model, by collection and
+/// path.
 pub fn unmodelled(
     evidence: &Evidence,
     is_meant: impl Fn(&FieldValue) -> bool,

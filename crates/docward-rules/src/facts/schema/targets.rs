@@ -1,5 +1,5 @@
-//! The target types of fields, as the findings about a collection propose them. Validators that Docward proposes
-//! accept these types in addition to the stored ones. So validators and conversions can be applied in any order.
+//! The target types of fields, as the findings about a collection propose them. Validators that Docward proposes accept
+//! these types in addition to the stored ones. So validators and conversions can be applied in any order.
 
 use std::collections::BTreeMap;
 
@@ -10,9 +10,9 @@ use crate::ProposedChange;
 /// The target of one field.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Target {
-    /// The rules that ask for it, in the order of their codes.
+    /// The rules that propose it, in the order of their codes.
     pub rules: Vec<&'static str>,
-    /// The types its values are to have; empty when the types stay.
+    /// The target types of its values; empty if the types stay.
     pub kinds: Vec<BsonType>,
     /// Whether some values become null.
     pub to_null: bool,
@@ -28,14 +28,14 @@ impl Target {
         wanted.filter(|kind| !listed.contains(kind)).collect()
     }
 
-    /// Whether stored values of another type become numbers, so that the range of the stored numbers
-    /// does not hold for all of them.
+    /// Whether stored values of another type become numbers, so that the range of the stored numbers does not hold for
+    /// all of them.
     pub fn makes_numbers(&self, field: &Field) -> bool {
         self.kinds.iter().any(|kind| kind.is_number())
             && field.types.non_null() > field.types.numbers()
     }
 
-    /// For the description of a field that holds these types: which of them stays.
+    /// The description of a field with these types: it states which of them stays.
     pub fn description(&self, admitted: &[BsonType]) -> Option<String> {
         let name = |kind: &BsonType| kind.name().to_owned();
         let kinds: Vec<String> = self.kinds.iter().map(name).collect();
@@ -60,7 +60,7 @@ impl Target {
 pub struct Targets(BTreeMap<String, Target>);
 
 impl Targets {
-    /// Gathers what several rules ask of the fields of one collection.
+    /// Collects the changes that several rules propose for the fields of one collection.
     pub fn new(changes: &[ProposedChange], namespace: &Namespace) -> Self {
         let mut targets: BTreeMap<String, Target> = BTreeMap::new();
         for proposed in changes.iter().filter(|proposed| proposed.namespace == *namespace) {
@@ -85,7 +85,7 @@ impl Targets {
         self.0.get(path)
     }
 
-    /// The types to describe where these are stored, the target's last, and null at the very end.
+    /// The types to describe in addition to the stored ones, the target's last, and null at the very end.
     pub fn widen(&self, path: &str, stored: Vec<BsonType>) -> Vec<BsonType> {
         let Some(target) = self.at(path) else { return stored };
         let mut all = stored;

@@ -1,7 +1,7 @@
 //! Remedies and the validator of the collection they change.
 //!
-//! A validator that demands the old type or name of a field refuses the update that changes it. So the validator
-//! has to accept both first. The server already rejects every update of a document that violates its validator.
+//! A validator that requires the old type or name of a field refuses the update that changes it. So the validator must
+//! accept both first. The server already rejects every update of a document that violates its validator.
 
 use std::collections::BTreeSet;
 
@@ -64,7 +64,7 @@ pub fn make_way(evidence: &Evidence, finding: &mut Finding, is_only: &dyn Fn(&Na
         };
         let found = contradictions(&schema::schemas(validator));
         let impossible = found.iter().any(|one| one.gravity == Gravity::Impossible);
-        // Bypassing the validator would take a privilege that few have, and would hide the breach.
+        // Bypassing the validator would require a privilege that few accounts have, and would hide the breach.
         finding.todo.push_str(&format!(
             "; first repair the documents that break the validator ({}{least}, see {}), because the command stops at the first of them",
             text::count(number),
@@ -183,8 +183,8 @@ pub fn note(findings: &[Finding]) -> Option<String> {
     })
 }
 
-/// How many documents break the validator elsewhere than at the place that is changed: those of the
-/// worst breach.
+/// The number of documents that break the validator at another place than the changed one: the count of the worst
+/// breach.
 fn unrelated(validator: &Value, profile: &Profile, at: &Subject) -> Option<u64> {
     let path = at.path().map(|path| path.as_str());
     let elsewhere =
@@ -209,7 +209,7 @@ fn enforcing(collection: &Collection) -> Option<&CollectionOptions> {
 fn is_in_the_way(validator: &Value, steps: &[Step]) -> bool {
     let changes: Vec<FieldChange> = steps.iter().flat_map(Step::changes).collect();
     let adds = steps.iter().any(|step| !step.adds().is_empty());
-    // A validator that asks for the new type already refuses the old one only.
+    // A validator that requires the new type already refuses only the old one.
     let admits = |change: &FieldChange, kinds: &BTreeSet<BsonType>| {
         change.kinds.iter().any(|kind| kinds.contains(kind))
     };
@@ -246,7 +246,8 @@ fn has_hidden_conditions(validator: &Value, changes: &[FieldChange]) -> bool {
     has_conditions(&Value::Map(hidden.cloned().collect()), changes)
 }
 
-/// The validator after the steps; `None` where it says more of the changed fields than a schema without branches does.
+/// The validator after the steps; `None` if its constraints on the changed fields exceed those of a schema without
+/// branches.
 fn renewed(validator: &Value, steps: &[Step], profile: Option<&Profile>) -> Option<Value> {
     renewed_with(validator, steps, &[], profile)
 }
@@ -472,7 +473,7 @@ fn described<'v>(schema: &'v Value, path: &str) -> Option<&'v Value> {
     Some(at)
 }
 
-/// The schema of a field that replaces two fields: it admits the types of both.
+/// The schema of a field that replaces two fields: it accepts the types of both.
 fn either(one: &Value, other: &Value) -> Value {
     let kinds = |schema: &Value| -> Option<Vec<Value>> {
         let (_, kinds) = schema.entries().iter().find(|(key, _)| key == "bsonType")?;
@@ -497,7 +498,7 @@ fn below(path: &str, name: &str) -> String {
     if path.is_empty() { name.to_owned() } else { format!("{path}.{name}") }
 }
 
-/// Whether a validator asks of a new name what the values under the old one are not.
+/// Whether a validator has constraints on a new name that the values under the old name do not meet.
 fn refuses_moved(validator: &Value, steps: &[Step], collection: &Collection) -> bool {
     let moves = steps.iter().flat_map(|step| match step {
         Step::RenameFields { renames, .. } => renames.as_slice(),
@@ -526,7 +527,7 @@ fn refuses_moved(validator: &Value, steps: &[Step], collection: &Collection) -> 
     })
 }
 
-/// Whether the query operators of a validator mention fields that change, or fields around or inside them.
+/// Whether the query operators of a validator use fields that change, or fields around or inside them.
 fn has_conditions(validator: &Value, changes: &[FieldChange]) -> bool {
     let root = |path: &str| path.split(['.', '[']).next().unwrap_or(path).to_owned();
     let roots: BTreeSet<String> = changes.iter().map(|change| root(change.path.as_str())).collect();
@@ -629,7 +630,7 @@ mod tests {
             ),
             "{said}"
         );
-        // Each alone would demand the old form of what the other converts.
+        // Each remedy alone would require the old form of the field that the other converts.
         for finding in &found {
             let command = finding.fix.as_ref().expect("a command").command();
             assert!(!command.contains("validator: "), "{command}");
@@ -743,7 +744,7 @@ x40 {"a": {"b": {"c": {"d": {"e": {"f": {"g": 1}}}}}}}"#;
         assert!(!check("T002", &whole)[0].todo.contains(told));
     }
 
-    /// The validators to set when all remedies of a body have run, as statements.
+    /// The validators to set after all remedies of a body ran, as statements.
     fn at_the_end(body: &str) -> Vec<String> {
         let example = crate::testing::Example::new("V001", "", body);
         let found = crate::judge(&example.evidence, &example.settings).findings;

@@ -6,21 +6,21 @@ use crate::facts::names::meaning;
 use crate::facts::names::{normalised, words};
 use crate::facts::values::classes::siblings;
 
-/// Words before a money word that take the money out of it: `whiteBalance`, `queryCost`.
+/// Words before a money word that change its meaning: `whiteBalance`, `queryCost`.
 const OTHER_SENSE: &[&str] =
     &["white", "life", "color", "query", "cpu", "compute", "path", "move", "mana", "load"];
 
-/// Names of an amount inside an object that says what the amount is: `price.value`.
+/// Names of an amount inside an object whose name describes the amount: `price.value`.
 const AMOUNT_IN_OBJECT: &[&str] =
     &["value", "amount", "gross", "net", "min", "max", "usd", "eur", "cny", "gbp"];
 
-/// Tails that mark a field as the same amount in another form.
+/// Name suffixes that mark a field as the same amount in another form.
 const TWIN_TAILS: &[&str] = &[
     "decimal", "dec", "exact", "text", "string", "str", "cents", "cent", "minor", "micros",
     "millis", "scaled", "units", "approx", "double", "float", "num", "number", "value", "raw",
 ];
 
-/// Words that say money and hardly anything else.
+/// Words that denote money and hardly anything else.
 const STRONG: &[&str] = &[
     "price", "amount", "balance", "total", "subtotal", "payment", "salary", "wage", "revenue",
     "refund", "payout", "deposit", "cash", "money", "msrp", "income",
@@ -29,7 +29,7 @@ const STRONG: &[&str] = &[
 /// Words for objects whose numbers are factors between currencies: `rates.USD`.
 const EXCHANGE: &[&str] = &["rate", "exchange", "forex", "fx", "conversion", "factor"];
 
-/// Whether the name, or that of the object around it, says money beyond doubt.
+/// Whether the name, or that of the enclosing object, clearly denotes money.
 pub fn is_strong(profile: &Profile, field: &Field) -> bool {
     let says =
         |name: &str| words(name).iter().any(|w| STRONG.contains(&meaning::singular(w).as_str()));
@@ -50,7 +50,8 @@ fn is_exchange_rate(profile: &Profile, field: &Field) -> bool {
         })
 }
 
-/// Whether a unit beside an amount says what it counts: `{amount: 1.5, unit: "grams"}`. A price has a unit too.
+/// Whether a unit next to an amount shows a quantity: `{amount: 1.5, unit: "grams"}`. A price also
+/// has a unit.
 fn is_quantity(profile: &Profile, field: &Field) -> bool {
     let last = words(field.path.leaf()).pop().unwrap_or_default();
     let is_code = |unit: &str| unit.len() == 3 && unit.bytes().all(|b| b.is_ascii_uppercase());
@@ -66,7 +67,7 @@ fn is_quantity(profile: &Profile, field: &Field) -> bool {
         })
 }
 
-/// Whether a field holds money by its name, its parent's name counting for `price.value`.
+/// Whether a field contains money by its name; for `price.value`, the name of the parent counts.
 pub fn is_money_field(profile: &Profile, field: &Field) -> bool {
     let leaf = field.path.leaf();
     if is_exchange_rate(profile, field) || is_quantity(profile, field) {
@@ -79,14 +80,14 @@ pub fn is_money_field(profile: &Profile, field: &Field) -> bool {
         && profile.parent(field).is_some_and(|parent| sounds_like_money(parent.path.leaf()))
 }
 
-/// Whether a name sounds like money.
+/// Whether a name is similar to the name of an amount of money.
 pub fn sounds_like_money(name: &str) -> bool {
     let all = words(name);
     let Some((last, before)) = all.split_last() else { return false };
     if before.iter().any(|w| OTHER_SENSE.contains(&w.as_str())) {
         return false;
     }
-    // `prices` of an array is money as `price` is.
+    // `prices` of an array denotes money like `price`.
     let mut one: Vec<String> = before.to_vec();
     one.push(meaning::singular(last));
     meaning::is_money(name) || meaning::is_money(&one.join("_"))
@@ -97,7 +98,7 @@ pub fn is_vague(name: &str) -> bool {
     normalised(name) == "total"
 }
 
-/// Whether the name often holds a share rather than an amount.
+/// Whether fields of this name often contain a share rather than an amount.
 pub fn may_be_a_rate(name: &str) -> bool {
     matches!(words(name).last().map(String::as_str), Some("discount" | "tax" | "fee" | "refund"))
 }

@@ -1,25 +1,25 @@
-//! Files inside documents: which fields contain them, and which of two rules reports a field.
+//! Files inside documents: the fields that contain them, and which of two rules reports a field.
 
 use crate::facts::thresholds::{d004, d005};
 use docward_model::{Blob, BlobKind, Field, Namespace, Profile, Settings};
 
 use crate::facts::text;
 
-/// The figures both rules read, so that one field gives one finding.
+/// The figures that both rules use, so that one field gives one finding.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
     /// Binaries of at least this size are files.
     pub large: u64,
     /// Encoded files of at least this size are reported.
     pub icon: u64,
-    /// Share of the collection's bytes for the object store.
+    /// The minimum share of the collection's bytes for an object store.
     pub share: f64,
-    /// 95th percentile of the sizes for the object store.
+    /// The minimum 95th percentile of the sizes for an object store.
     pub store: u64,
 }
 
 impl Limits {
-    /// As configured for a namespace.
+    /// Returns the limits as configured for a namespace.
     pub fn of(settings: &Settings, namespace: &Namespace) -> Self {
         let d004 = |threshold| d004::limit(settings, namespace, threshold);
         let d005 = |threshold| d005::limit(settings, namespace, threshold);
@@ -35,13 +35,14 @@ impl Limits {
 /// Files in a field.
 #[derive(Clone, Debug)]
 pub struct Files {
-    /// Files at or above the size that is reported.
+    /// The number of files at or above the reported size.
     pub count: u64,
     /// The size limit.
     pub limit: u64,
-    /// Share of the collection's bytes that the field has.
+    /// The share of the collection's bytes that the field takes.
     pub share: f64,
-    /// Whether they are so much of the collection that an object store comes first.
+    /// Whether their share of the collection is large enough for the advice to begin with an object
+    /// store.
     pub store_first: bool,
 }
 
@@ -73,10 +74,10 @@ fn is_payload(blob: &Blob) -> bool {
     blob.encoded > 0 || others * 2 < all
 }
 
-/// Kinds of files that a sentence lists.
+/// Maximum number of file kinds that a sentence lists.
 const MOST_KINDS: usize = 4;
 
-/// `JPEG files`, `PNG and PDF files`, `binaries`; `binary` when it is one.
+/// `JPEG files`, `PNG and PDF files`, `binaries`; `binary` for a single one.
 pub fn kinds(blob: &Blob, count: u64) -> String {
     let files = text::form(count, "file", "files");
     let mut known: Vec<&str> = blob

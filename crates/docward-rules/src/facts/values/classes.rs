@@ -1,4 +1,4 @@
-//! Types as rules compare them: a path holds one class, or it holds several (DM-09.6).
+//! Types as rules compare them: a path has one class, or several (DM-09.6).
 
 use docward_model::{BsonType, Collection, CollectionKind, Field, FieldShape, Profile, TypeCounts};
 
@@ -55,7 +55,7 @@ pub fn classes(field: &Field) -> Vec<(Class, u64)> {
     classes_of(&field.types)
 }
 
-/// The same of counts of types.
+/// The classes of counts of types.
 pub fn classes_of(types: &TypeCounts) -> Vec<(Class, u64)> {
     let mut found: Vec<(Class, u64)> = Vec::new();
     for (kind, n) in types.values() {
@@ -70,7 +70,7 @@ pub fn classes_of(types: &TypeCounts) -> Vec<(Class, u64)> {
     found
 }
 
-/// Whether every value of the field, null aside, is of this class, and there is one.
+/// Whether the field has values and all of them, ignoring null, are of this class.
 pub fn is_only(field: &Field, class: Class) -> bool {
     matches!(classes(field)[..], [(only, _)] if only == class)
 }
@@ -93,7 +93,7 @@ pub fn siblings<'a>(profile: &'a Profile, field: &'a Field) -> Vec<&'a Field> {
     all.into_iter().filter(|f| f.path != field.path && f.shape == FieldShape::Named).collect()
 }
 
-/// The array a field lies in, nearest first; the field itself when it is one.
+/// The innermost enclosing array of a field, or the field itself if it is an array.
 pub fn enclosing_array<'a>(profile: &'a Profile, field: &'a Field) -> Option<&'a Field> {
     let mut at = Some(field);
     while let Some(current) = at {

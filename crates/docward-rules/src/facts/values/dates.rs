@@ -1,4 +1,5 @@
-//! Dates stored as text: their formats, their number, and which rule reports them (DM-09.1, GC-34).
+//! Dates stored as text: their formats, their number, and the rule that reports them (DM-09.1,
+//! GC-34).
 
 use crate::facts::thresholds::t001;
 use docward_model::{Field, Namespace, Settings, TextClass};
@@ -6,7 +7,7 @@ use docward_model::{Field, Namespace, Settings, TextClass};
 use crate::facts::names::meaning;
 use crate::facts::values::classes::{Class, classes};
 
-/// Strings of a field by the form of date they have.
+/// The strings of a field by the form of their date.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct DateText {
     /// Strings with at least one character.
@@ -17,9 +18,9 @@ pub struct DateText {
     pub offset: u64,
     /// Date and time without an offset.
     pub local: u64,
-    /// A day, year first.
+    /// A day, with the year first.
     pub day: u64,
-    /// It is unknown whether the day or the month is first.
+    /// Dates for which it is unknown whether the day or the month is first.
     pub ambiguous: u64,
     /// Year and month.
     pub month: u64,
@@ -47,7 +48,7 @@ impl DateText {
         self.offset + self.local + self.day + self.ambiguous
     }
 
-    /// How many different forms occur, month labels included.
+    /// The number of forms that occur, including month labels.
     pub fn forms(&self) -> usize {
         [self.offset, self.local, self.day, self.ambiguous, self.month]
             .iter()
@@ -76,7 +77,7 @@ pub fn judge(field: &Field, share: f64, named_share: f64) -> Option<DateVerdict>
     if classes(field).iter().any(|(class, _)| !matches!(class, Class::Text | Class::Date)) {
         return None;
     }
-    // `2012-10-17` in a version or a code is a label that happens to be a date.
+    // `2012-10-17` in a version or a code is a label that looks like a date.
     let leaf = field.path.leaf();
     if meaning::is_code(leaf) {
         return None;

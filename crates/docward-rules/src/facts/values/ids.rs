@@ -7,31 +7,31 @@ use docward_model::{Field, Namespace, Profile, Settings, TextClass, TextProfile}
 use crate::facts::names::{self, meaning};
 use crate::facts::values::classes::{Class, classes, is_only};
 
-/// Numbers that are given out: digits by form, codes by nature.
+/// Numbers that are assigned: digits by form, codes by nature.
 const GIVEN_OUT: &[&str] =
     &["tax", "vat", "national", "citizen", "personal", "registration", "serial", "bank", "iban"];
 
 /// Minimum rank correlation with the storage order for ids to count as increasing, regardless of single neighbours.
 const RISING_IN_THE_LARGE: f64 = 0.95;
 
-/// The figures by which the rules about ids divide the work between them, as configured for a
-/// namespace: digits are `T003`'s, the order of ids is `T008`'s.
+/// The thresholds that divide the work between the rules about ids, as configured for a namespace:
+/// `T003` reports digits, `T008` the order of ids.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
-    /// `T003`: share of digits.
+    /// `T003`: minimum share of digits.
     pub digit_share: f64,
-    /// `T003`: values to look at.
+    /// `T003`: minimum number of values.
     pub digit_values: u64,
-    /// `T008`: share of rising neighbours.
+    /// `T008`: minimum share of increasing neighbours.
     pub rising_share: f64,
-    /// `T008`: neighbours to compare.
+    /// `T008`: minimum number of neighbours to compare.
     pub order_pairs: u64,
-    /// `T008`: documents from which order matters.
+    /// `T008`: number of documents from which the order matters.
     pub order_documents: u64,
 }
 
 impl Limits {
-    /// As configured for a namespace.
+    /// Returns the limits as configured for a namespace.
     pub fn of(settings: &Settings, namespace: &Namespace) -> Self {
         let t003 = |threshold| t003::limit(settings, namespace, threshold);
         let t008 = |threshold| t008::limit(settings, namespace, threshold);
@@ -44,7 +44,7 @@ impl Limits {
         }
     }
 
-    /// The digits of a field, by these figures.
+    /// The digits of a field, by these thresholds.
     pub fn digits(&self, field: &Field) -> Option<Digits> {
         digits(field, self.digit_share, self.digit_values)
     }
@@ -55,14 +55,14 @@ impl Limits {
 pub struct Digits {
     /// Strings with at least one character.
     pub strings: u64,
-    /// Whole numbers of 64 bits.
+    /// Integers of 64 bits.
     pub integers: u64,
     /// Digits that begin with a zero.
     pub leading_zero: u64,
 }
 
 /// The digits of a field named like an id whose strings are numbers; `None` for codes, and for
-/// numbers no 64-bit integer holds.
+/// numbers that do not fit 64-bit integers.
 pub fn digits(field: &Field, share: f64, min: u64) -> Option<Digits> {
     let leaf = field.path.leaf();
     let spoken = names::words(leaf);
@@ -84,16 +84,16 @@ pub fn digits(field: &Field, share: f64, min: u64) -> Option<Digits> {
         .then_some(Digits { strings, integers, leading_zero })
 }
 
-/// How `_id`s follow each other in natural order.
+/// The order of consecutive `_id`s in natural order.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Order {
-    /// They rise.
+    /// They increase.
     Rising,
-    /// They fall: an export sorted downwards, or a descending key.
+    /// They decrease: an export in descending order, or a descending key.
     Falling,
-    /// About half of the neighbours rise, as chance has it.
+    /// About half of the neighbours increase, as in a random order.
     Random,
-    /// Something between.
+    /// An order between these.
     Loose,
     /// There are too few values.
     Unknown,
@@ -108,7 +108,7 @@ pub enum IdKind {
     RandomUuidText,
     /// Random UUIDs (version 4) as binary.
     RandomUuidBinary,
-    /// Digests as text, in no rising order.
+    /// Digests as text, in no increasing order.
     Digest,
     /// Text of one length without meaning, in random order.
     RandomText,
@@ -122,7 +122,7 @@ pub enum IdKind {
     Digits,
     /// Numbers.
     Number,
-    /// Text that means something: names, codes, addresses.
+    /// Text with a meaning: names, codes, addresses.
     Natural,
     /// Objects.
     Compound,
@@ -141,13 +141,13 @@ pub struct Id<'a> {
     pub field: &'a Field,
     /// The kind of most values.
     pub kind: IdKind,
-    /// How many are of that kind.
+    /// The number of ids of that kind.
     pub count: u64,
     /// The order.
     pub order: Order,
-    /// Share of rising neighbours.
+    /// Share of increasing neighbours.
     pub rising: f64,
-    /// Neighbours compared.
+    /// The number of compared neighbours.
     pub pairs: u64,
 }
 
@@ -156,8 +156,8 @@ pub fn judge(profile: &Profile, rising_share: f64, min_pairs: u64) -> Option<Id<
     let field = profile.field("_id")?;
     let pairs = profile.id_order.pairs;
     let rising = if pairs == 0 { 0.0 } else { profile.id_order.rising as f64 / pairs as f64 };
-    // Members of a set that copy many inserts at a time store them in runs, and programs that insert
-    // side by side overtake each other: neighbours fall there, while ids rise in the large.
+    // Replica set members that copy many inserts at a time store them in runs, and concurrent
+    // inserts overtake each other. Neighbours may then decrease although ids increase overall.
     let in_the_large = field.natural_order.is_some_and(|order| order >= RISING_IN_THE_LARGE);
     let order = if pairs < min_pairs.max(1) {
         Order::Unknown
@@ -222,8 +222,8 @@ fn kind(field: &Field, order: Order) -> Option<(IdKind, u64)> {
     Some((kind, n))
 }
 
-/// Text of one length, long enough, with letters and digits in turn: a token, not a word. Natural
-/// keys (addresses, slugs, codes of a country) have varying lengths or are short.
+/// Text of one length, long enough, that alternates letters and digits: a token, not a word.
+/// Natural keys (addresses, slugs, codes of a country) have varying lengths or are short.
 pub fn is_meaningless(field: &Field) -> bool {
     let Some(text) = &field.text else { return false };
     let one_length = text.lengths.min == text.lengths.max && text.lengths.min >= 16;

@@ -2,7 +2,7 @@
 
 use crate::facts::names::{self, meaning};
 
-/// Whether a name says a point in time. `runtime`, `timezone` and formats of dates do not.
+/// Whether a name denotes a point in time. `runtime`, `timezone` and formats of dates do not.
 pub fn says_time(name: &str) -> bool {
     // A time of day has no date; `blockedOn` is not a time.
     const OF_DAY: [&str; 10] = [
@@ -12,7 +12,7 @@ pub fn says_time(name: &str) -> bool {
     // Texts for display, next to the actual value.
     const SHOWN: [&str; 7] =
         ["formatted", "display", "pretty", "readable", "human", "simplified", "localized"];
-    // How long something takes or lasts.
+    // Words for the duration of something.
     const LENGTHS: [&str; 10] = [
         "life",
         "up",
@@ -48,8 +48,8 @@ pub fn says_time(name: &str) -> bool {
     meaning::is_time(name) && is_point && !is_of_day && !is_shown
 }
 
-/// Whether any word of a name says a point in time: `expirationDates`, `earningsTimestampStart`, `create_at`.
-/// Only values that can be moments make such a field one.
+/// Whether any word of a name denotes a point in time: `expirationDates`, `earningsTimestampStart`,
+/// `create_at`. Such a field counts only if its values can be moments.
 pub fn mentions_time(name: &str) -> bool {
     const POINTS: [&str; 6] = ["timestamp", "date", "datetime", "expiration", "expiry", "expires"];
     let all = names::words(name);

@@ -1,5 +1,5 @@
-//! Whether a field increases monotonically as documents are inserted (SK-3): its values show it, or
-//! the storage order of the documents.
+//! Determines whether a field increases monotonically as documents are inserted (SK-3), by its values or by the storage
+//! order of the documents.
 
 use docward_model::{BsonType, Field, Profile, TextClass};
 
@@ -9,12 +9,12 @@ use crate::facts::{
     values::{classes, ids},
 };
 
-/// Nearly all: a few values of another type do not change where new documents go.
+/// Nearly all: a few values of another type do not change the place of new documents.
 fn is_most(n: u64, all: u64) -> bool {
     all > 0 && 20 * n >= 19 * all
 }
 
-/// Texts of a class.
+/// The number of texts of a class.
 fn texts(field: &Field, of: impl Fn(TextClass) -> bool) -> u64 {
     field.text.as_ref().map_or(0, |t| t.count(of))
 }
@@ -26,7 +26,7 @@ pub fn is_dated(field: &Field) -> bool {
     is_most(dates + texts(field, sorted), field.types.non_null())
 }
 
-/// Whether nearly all values are ids that begin with the time they were made at.
+/// Whether nearly all values are ids that begin with their creation time.
 pub fn is_timed_id(field: &Field) -> bool {
     let timed = |c| matches!(c, TextClass::UuidV7 | TextClass::Ulid | TextClass::ObjectIdHex);
     let binary = field.blob.as_ref().map_or(0, |blob| blob.uuid_v7);
@@ -40,7 +40,7 @@ pub fn is_random(field: &Field) -> bool {
     is_most(binary + texts(field, |c| c == TextClass::UuidV4), field.types.non_null())
 }
 
-/// Whether nearly every document has a value of its own. References repeat.
+/// Whether nearly every document has a distinct value. References repeat.
 pub fn is_own(field: &Field) -> bool {
     2.0 * field.distinct.values >= field.types.non_null() as f64
 }
@@ -60,7 +60,7 @@ pub fn by_type(field: &Field) -> Option<&'static str> {
         .then_some("new documents have the latest time")
 }
 
-/// Why the field rises by the order in which documents lie, if it does.
+/// The reason why the field increases in the order of documents, if it does.
 pub fn by_order(
     profile: &Profile,
     field: &Field,
@@ -79,14 +79,14 @@ pub fn by_order(
     Some(format!("its values {direction} in the order of documents (correlation {follows:.2})"))
 }
 
-/// Whether the values begin with their time and nearly every document has its own: they were made when
-/// the document was. Other dates than that of creation may be of anything.
+/// Whether the values begin with their time and nearly every document has a distinct value: they were created with the
+/// document. Other dates may have any order.
 pub fn is_made_in_order(field: &Field) -> bool {
     by_type(field).is_some() || is_own(field) && is_timed_id(field)
 }
 
 /// Whether the values may be assigned in increasing order as documents are inserted, judging by their type. Dates,
-/// numbers and sequences also count if nearly every document has its own.
+/// numbers and sequences also count if nearly every document has a distinct one.
 pub fn may_rise(field: &Field) -> bool {
     is_made_in_order(field)
         || is_own(field)
@@ -95,8 +95,8 @@ pub fn may_rise(field: &Field) -> bool {
                 || classes::is_only(field, classes::Class::Number))
 }
 
-/// Whether the field holds numbers that a program counts up: each of the `documents` has a whole number of its
-/// own, and at least half of the numbers between the smallest and the largest exist.
+/// Whether the field contains numbers of a counter. Each of the `documents` has a distinct integer, and at least half
+/// of the numbers between the smallest and the largest exist.
 pub fn has_no_gaps(field: &Field, documents: u64) -> bool {
     let Some(number) = field.number else { return false };
     let is_whole = number.fractional_doubles == 0 && number.not_finite == 0;
@@ -119,8 +119,8 @@ pub fn is_sequence(field: &Field) -> bool {
         && field.examples.iter().all(|value| prefix(value) == common)
 }
 
-/// Dates, and numbers or time-ordered ids that nearly every document has its own of. Words that were
-/// loaded in alphabetical order follow the order of documents too, but new ones will not.
+/// Dates, and numbers or time-ordered ids of which nearly every document has a distinct one. Words that were loaded in
+/// alphabetical order also follow the order of documents, but new ones will not.
 pub fn is_counter(field: &Field) -> bool {
     if is_dated(field) {
         return field.distinct.values >= 20.0;

@@ -1,5 +1,5 @@
-//! Exact BSON sizes (ALG-2) and the limits they are compared with. An array costs more than its
-//! values: each element carries a type byte, its index as decimal text and a NUL.
+//! Exact BSON sizes (ALG-2) and their limits. An array takes more space than its values: each
+//! element has a type byte, its index as decimal text and a NUL.
 
 use docward_model::{Collection, Distribution, Profile, Seen};
 
@@ -7,7 +7,7 @@ use crate::facts::growth::patterns;
 
 /// The server's limit on a stored document (LM-1).
 pub const DOCUMENT_LIMIT: u64 = 16_777_216;
-/// Where the rule book says "refactor now" (LM-3).
+/// The limit at which the rule book says "refactor now" (LM-3).
 pub const DANGER: u64 = 10_485_760;
 /// The limit for core documents (CK-2).
 pub const CORE_LIMIT: u64 = 1_048_576;
@@ -18,7 +18,7 @@ pub const OBJECT_ID: u64 = 12;
 /// Bytes of a UUID as binary: length, subtype and 16 bytes.
 pub const UUID: u64 = 21;
 
-/// Digits of the indexes `0..n` written one after another.
+/// The number of digits of the indexes `0..n` written one after another.
 pub fn index_digits(n: u64) -> u64 {
     let mut total = 0;
     let mut low = 0;
@@ -44,8 +44,8 @@ pub fn element_bytes(name: &str, value: u64) -> u64 {
     2 + name.len() as u64 + value
 }
 
-/// The mean size of a value when `arrays` arrays hold `elements` elements in `bytes` bytes; the
-/// overhead of index texts is taken out as if all arrays had the same length.
+/// The mean size of a value if `arrays` arrays contain `elements` elements in `bytes` bytes. The
+/// overhead of index texts is subtracted as if all arrays had the same length.
 pub fn value_bytes(arrays: u64, elements: u64, bytes: u64) -> u64 {
     if arrays == 0 || elements == 0 {
         return 0;
@@ -55,7 +55,7 @@ pub fn value_bytes(arrays: u64, elements: u64, bytes: u64) -> u64 {
     bytes.saturating_sub(overhead) / elements
 }
 
-/// The greatest number of values of `value` bytes whose array fits into `limit` bytes.
+/// The maximum number of values of `value` bytes whose array fits into `limit` bytes.
 pub fn array_capacity(limit: u64, value: u64) -> u64 {
     let (mut low, mut high) = (0, limit / 3 + 1);
     while low < high {
@@ -69,22 +69,22 @@ pub fn array_capacity(limit: u64, value: u64) -> u64 {
     low
 }
 
-/// Sizes of documents: as the server counted them, or of those that were read.
+/// Sizes of documents: of all, counted by the server, or of those that were read.
 pub struct Figures<'a> {
-    /// How many there are.
+    /// The number of documents.
     pub documents: u64,
     /// Their sizes.
     pub sizes: &'a Distribution,
-    /// Exact counts.
+    /// Exact counts of documents above the size limits.
     tiers: &'a [(u64, u64)],
-    /// How much was looked at.
+    /// The number of documents examined.
     pub seen: Seen,
     /// Whether the server counted all of them.
     pub is_counted: bool,
 }
 
 impl<'a> Figures<'a> {
-    /// Those of a collection; `None` if unknown.
+    /// Returns the figures of a collection; `None` if unknown.
     pub fn of(collection: &'a Collection, read: Option<&'a Profile>) -> Option<Self> {
         match (&collection.counted, read) {
             (Some(counted), _) if !patterns::holds_server_buckets(collection) => Some(Self {
@@ -104,7 +104,7 @@ impl<'a> Figures<'a> {
         }
     }
 
-    /// Documents larger than that.
+    /// The number of documents that are larger than a limit.
     pub fn larger_than(&self, limit: u64) -> u64 {
         self.sizes.larger_than(self.tiers, limit)
     }
@@ -114,7 +114,7 @@ impl<'a> Figures<'a> {
 mod tests {
     use super::*;
 
-    /// The sum written out, to compare the closed form with.
+    /// The sum without the closed form, for comparison.
     fn slow(n: u64, value: u64) -> u64 {
         5 + (0..n).map(|i| 1 + i.to_string().len() as u64 + 1 + value).sum::<u64>()
     }

@@ -1,8 +1,8 @@
 //! Converts `Builders<T>` method chains and C# conditions to the documents that the driver creates from them.
 //!
 //! `Builders<User>.Update.Push(u => u.Logs, entry)` becomes `{$push: {Logs: entry}}`, and
-//! `users.Find(u => u.Email == email)` gets the filter `{Email: email}`, so all that works on documents works on
-//! these as well.
+//! `users.Find(u => u.Email == email)` gets the filter `{Email: email}`. The checks of documents therefore also apply
+//! to these.
 
 use std::borrow::Cow;
 
@@ -18,7 +18,7 @@ use crate::{
 const FILTER: &str = "Filter";
 const UPDATE: &str = "Update";
 const INDEX: &str = "IndexKeys";
-/// The same, when the variable holds a document that was begun.
+/// The same, if the variable holds a document that was begun.
 const FILTER_DEFINITION: &str = "FilterDefinition";
 const UPDATE_DEFINITION: &str = "UpdateDefinition";
 const INDEX_DEFINITION: &str = "IndexKeysDefinition";
@@ -77,10 +77,10 @@ const KEYS: [(&str, &str); 5] = [
     ("Geo2DSphere", "2dsphere"),
 ];
 
-/// The nearest a chain may be to endless.
+/// Maximum number of links of a chain.
 const MAX_LINKS: u32 = 60;
 
-/// Notes what a name holds, by its declared type or by what it is given.
+/// Records the content of a name, by its declared type or by its value.
 pub(super) fn remember<'t>(
     l: &mut Lower<'_, 't>,
     name: &'t str,
@@ -99,7 +99,7 @@ pub(super) fn remember<'t>(
     let given = || {
         let value = value?;
         let kind = kind_of(l, value, 0)?;
-        // `Builders<T>.Filter` itself, or what a method of it makes.
+        // `Builders<T>.Filter` itself, or the result of one of its methods.
         Some(if value.kind() == "invocation_expression" { definition(kind) } else { kind })
     };
     match declared.or_else(given) {
@@ -173,7 +173,7 @@ pub(super) fn joined<'t>(
     Some(Kind::Object(vec![spread(l, left, scope), spread(l, right, scope)]))
 }
 
-/// All of another document.
+/// All fields of another document.
 fn spread<'t>(l: &mut Lower<'_, 't>, node: Node<'_>, scope: ScopeId) -> Entry<'t> {
     let value = match node.kind() {
         "lambda_expression" => condition(l, node, scope),
@@ -193,7 +193,7 @@ fn single<'t>(key: &'static str, at: usize, value: Expr<'t>) -> Expr<'t> {
     Expr { at, end, kind: Kind::Object(vec![entry]) }
 }
 
-/// The document that a call of a builder's method makes.
+/// The document that a call of a builder's method creates.
 pub(super) fn call<'t>(
     l: &mut Lower<'_, 't>,
     function: Node<'_>,
@@ -288,7 +288,7 @@ enum Step {
     Key(&'static str),
     /// A list of documents under an operator.
     List(&'static str),
-    /// All that other documents hold.
+    /// All fields of other documents.
     All,
 }
 
@@ -421,7 +421,7 @@ fn path_of(l: &Lower<'_, '_>, node: Node<'_>, parameter: &str, steps: u32) -> Op
     }
 }
 
-/// The filter that the driver makes of a condition: `u => u.Email == email && u.Age > 18`; `None` for conditions
+/// The filter that the driver creates from a condition: `u => u.Email == email && u.Age > 18`; `None` for conditions
 /// that are not this simple.
 pub(super) fn condition<'t>(
     l: &mut Lower<'_, 't>,

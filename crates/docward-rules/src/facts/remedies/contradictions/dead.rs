@@ -18,7 +18,7 @@ use crate::facts::{
 };
 
 impl Finder {
-    /// Why no value can pass; `None` when one may.
+    /// Returns the reason why no value can pass; `None` if one may.
     pub(super) fn dead(&mut self, place: &Place<'_>, path: &str, is_document: bool) -> Option<Why> {
         self.steps += 1;
         if self.steps > MAX_STEPS {
@@ -94,7 +94,7 @@ impl Finder {
         None
     }
 
-    /// Kinds of values none of which can pass.
+    /// Explains why none of the remaining kinds of values can pass.
     pub(super) fn dead_kinds(
         &mut self,
         place: &Place<'_>,
@@ -193,7 +193,7 @@ impl Finder {
     }
 }
 
-/// A cause inside, with its place in words unless they name it.
+/// Adds the place to a cause inside, unless its words name the place.
 fn told_from(why: Why, at: &str) -> Why {
     if why.words.contains(&format!("`{}`", why.path)) || why.path != at {
         return why;
@@ -204,7 +204,8 @@ fn told_from(why: Why, at: &str) -> Why {
     }
 }
 
-/// Whether a closed schema lists a name; a pattern over names that cannot be run here may.
+/// Whether a closed schema lists a name. A pattern over names that cannot be evaluated here may
+/// match it.
 fn names_it(part: &Value, name: &str) -> bool {
     let listed = |key: &str| part.get(key).map(Value::entries).unwrap_or_default().iter();
     listed("properties").any(|(known, _)| known == name)
@@ -212,7 +213,7 @@ fn names_it(part: &Value, name: &str) -> bool {
             .any(|(pattern, _)| regex::Regex::new(pattern).map_or(true, |p| p.is_match(name)))
 }
 
-/// How many names a closed schema without patterns lists.
+/// The number of names that a closed schema without patterns lists.
 fn closed_names(part: &Value) -> Option<usize> {
     let patterns = part.get("patternProperties").is_some_and(|p| !p.entries().is_empty());
     (is_closed(part) && !patterns)
@@ -225,7 +226,7 @@ fn over(place: &Place<'_>, least: &str, most: &str) -> Option<String> {
     (low > high).then(|| format!("`{least}` {low} is above `{most}` {high}"))
 }
 
-/// A limit of numbers: its value, whether that is exact, whether the limit itself is out.
+/// A limit of numbers: its value, whether it is exact, and whether the limit itself is excluded.
 type Bound<'s> = (f64, bool, bool, &'s Value);
 
 fn bounds<'s>(place: &Place<'s>, keyword: &str, exclusive: &str) -> Vec<Bound<'s>> {
@@ -274,7 +275,7 @@ fn range(place: &Place<'_>) -> Option<String> {
     None
 }
 
-/// Why none of the values that an enumeration lists can pass.
+/// The reason why none of the values that an enumeration lists can pass.
 fn no_listed_value(place: &Place<'_>, left: &BTreeSet<BsonType>) -> Option<String> {
     let lists = place.parts.iter().filter_map(|part| part.get("enum"));
     let shortest = lists.map(Value::items).min_by_key(|list| list.len())?;
@@ -293,7 +294,7 @@ fn no_listed_value(place: &Place<'_>, left: &BTreeSet<BsonType>) -> Option<Strin
     })
 }
 
-/// Types a listed value can have.
+/// Types that a listed value can have.
 pub(super) fn kind_of(value: &Value) -> Vec<BsonType> {
     match value {
         Value::Null => vec![BsonType::Null, BsonType::Undefined],

@@ -7,10 +7,10 @@ use docward_schema::Schema;
 use super::dead::decimal;
 use crate::facts::schema::admitted_types;
 
-/// Asks the evaluator whether values meet schemas.
+/// Evaluates whether values meet schemas.
 pub(super) struct Judge {
     schema: Schema,
-    /// Whether decimals are admitted by name: those with a fraction are not made here.
+    /// Whether decimals are explicitly allowed: the search tries none with a fraction.
     decimals: bool,
 }
 
@@ -43,7 +43,7 @@ impl Judge {
     }
 }
 
-/// Whether a tree holds something whose type is not certain; with `numbers`, whole numbers count.
+/// Whether a tree contains a value of uncertain type; with `numbers`, whole numbers also count.
 pub(super) fn is_lossy(value: &Value, numbers: bool) -> bool {
     match value {
         Value::Other(_) => true,
@@ -83,7 +83,8 @@ pub(super) fn numbers(value: &Value) -> Vec<Vec<u8>> {
     out
 }
 
-/// Whether the server takes a schema. Decimals are read as doubles, which changes nothing of that.
+/// Whether the server accepts a schema. Decimals are read as doubles, which does not change the
+/// result.
 pub(super) fn is_taken(schema: &Value) -> bool {
     pub(super) fn plain(value: &Value) -> Value {
         match value {

@@ -17,25 +17,25 @@ use place::{KINDS, Place, possible_types};
 
 use crate::facts::{remedies::shell, schema::admitted_types, text};
 
-/// How bad it is.
+/// The effect of a contradiction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Gravity {
-    /// Nothing can pass here.
+    /// No value can pass here.
     Impossible,
-    /// A part of it can never hold, or lets everything through.
+    /// A part of the schema can never hold, or accepts everything.
     Unreachable,
-    /// Words without effect.
+    /// Keywords without effect.
     Idle,
 }
 
 /// One contradiction.
 #[derive(Clone, Debug)]
 pub struct Contradiction {
-    /// Where, written as field paths are: `items[].price`; empty for the document.
+    /// The path of the contradiction, in the form of field paths: `items[].price`; empty for the document.
     pub path: String,
-    /// How bad.
+    /// The effect of the contradiction.
     pub gravity: Gravity,
-    /// In words.
+    /// The contradiction in words.
     pub what: String,
     /// The text of the fix.
     pub todo: String,
@@ -55,13 +55,13 @@ pub fn contradictions(schemas: &[&Value]) -> Vec<Contradiction> {
 /// Maximum number of places to examine. Nested alternatives multiply, so larger schemas are not checked.
 const MAX_STEPS: u32 = 20_000;
 
-/// Why nothing can pass.
+/// The reason why no value can pass.
 #[derive(Clone, Debug)]
 struct Why {
     path: String,
     /// The cause alone.
     cause: String,
-    /// The cause, and how it comes to matter.
+    /// The cause, and its consequence.
     words: String,
     todo: String,
 }
@@ -125,7 +125,7 @@ impl Finder {
                 .collect();
             for name in names.into_iter().filter(|name| !is_odd(name)) {
                 let child = place.property(name);
-                // `{not: {}}` is how a field is forbidden.
+                // `{not: {}}` is the usual way to forbid a field.
                 if !child.parts.iter().any(|part| is_ban(part)) {
                     self.walk(&child, &join(path, name), within, false);
                 }
@@ -149,7 +149,7 @@ impl Finder {
         }
     }
 
-    /// Alternatives that never matter, and what is inside the others.
+    /// Reports alternatives without effect, and examines the others.
     fn branches<'s>(
         &mut self,
         place: &Place<'s>,
@@ -194,7 +194,7 @@ impl Finder {
                 (branch, why)
             })
             .collect();
-        // Where none can hold, the place as a whole was reported.
+        // If no branch can hold, the place as a whole was reported.
         let none = judged.iter().all(|(_, why)| why.is_some());
         for (i, (branch, why)) in judged.into_iter().enumerate() {
             let name = format!("branch {} of `{keyword}`{at}", i + 1);
@@ -209,10 +209,10 @@ impl Finder {
         }
     }
 
-    /// Keywords about values that the types leave out.
+    /// Reports keywords for types that the schema excludes.
     fn idle_keywords(&mut self, place: &Place<'_>, path: &str, is_document: bool) {
         let types = possible_types(place, is_document);
-        // Only what is stated counts.
+        // Only explicit types count.
         if types.is_empty() || (place.types().is_none() && !is_document) {
             return;
         }
@@ -254,7 +254,7 @@ impl Finder {
         }
     }
 
-    /// Values of an enumeration that other keywords exclude, while they accept others.
+    /// Reports values of an enumeration that other keywords exclude, while they accept others.
     fn lost_values(&mut self, place: &Place<'_>, path: &str) {
         if path.is_empty() {
             return;
@@ -287,7 +287,7 @@ fn join(path: &str, name: &str) -> String {
     if path.is_empty() { name.to_owned() } else { format!("{path}.{name}") }
 }
 
-/// Names that the server takes for paths, or for the object itself.
+/// Names that the server treats as paths, or as the object itself.
 fn is_odd(name: &str) -> bool {
     name.is_empty() || name.contains('.')
 }
@@ -300,7 +300,7 @@ fn is_note(key: &str) -> bool {
     matches!(key, "title" | "description")
 }
 
-/// `{not: {}}` and nothing else.
+/// `{not: {}}` without other keywords.
 fn is_ban(node: &Value) -> bool {
     let mut said = node.entries().iter().filter(|(key, _)| !is_note(key));
     let bans = |(key, value): &(String, Value)| {
@@ -309,7 +309,7 @@ fn is_ban(node: &Value) -> bool {
     said.next().is_some_and(bans) && said.next().is_none()
 }
 
-/// Whether a schema lets everything through that its surroundings do.
+/// Whether a schema accepts everything that its surroundings accept.
 fn accepts_all(node: &Value, types: &BTreeSet<BsonType>, around: &Place<'_>) -> bool {
     let objects_only = types.iter().all(|t| *t == BsonType::Object);
     node.entries().iter().all(|(key, value)| match key.as_str() {
@@ -322,7 +322,7 @@ fn accepts_all(node: &Value, types: &BTreeSet<BsonType>, around: &Place<'_>) -> 
     })
 }
 
-/// Pairs of branches that say the same, each with the first of its kind.
+/// Pairs of equivalent branches, each with the first of its kind.
 fn twins(branches: &[Value]) -> Vec<(usize, usize)> {
     let plain: Vec<Value> = branches.iter().map(without_notes).collect();
     let first = |i: usize| plain[..i].iter().position(|other| *other == plain[i]);

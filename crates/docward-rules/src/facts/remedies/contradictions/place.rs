@@ -1,4 +1,4 @@
-//! Everything that has to hold of one value, and what keywords are about.
+//! The constraints on one value, and the types that keywords apply to.
 
 use std::collections::BTreeSet;
 
@@ -6,7 +6,7 @@ use docward_model::{BsonType, Value};
 
 use crate::facts::schema::admitted_types;
 
-/// Kinds of values that keywords are about.
+/// Kinds of values that keywords apply to.
 pub(super) const KINDS: [Kind; 4] = [
     Kind {
         noun: "string",
@@ -44,11 +44,11 @@ pub(super) struct Kind {
     pub(super) keywords: &'static [&'static str],
 }
 
-/// Everything that has to hold of one value: a schema with the parts of its `allOf`, or a branch with
-/// what surrounds it.
+/// The constraints on one value: a schema with the parts of its `allOf`, or a branch with its
+/// surroundings.
 pub(super) struct Place<'s> {
     pub(super) parts: Vec<&'s Value>,
-    /// Parts from here on are looked at for their own sake; those before are surroundings.
+    /// Parts from here on are examined; those before are the surroundings.
     pub(super) own: usize,
     /// `anyOf` and `oneOf` of the own parts.
     pub(super) groups: Vec<(&'static str, &'s [Value])>,
@@ -95,12 +95,12 @@ impl<'s> Place<'s> {
         &self.parts[self.own..]
     }
 
-    /// The same place with all alternatives of all its parts, as a question of its own.
+    /// The same place with all alternatives of all its parts, as a separate question.
     pub(super) fn whole(&self) -> Self {
         Self { parts: self.parts.clone(), own: 0, groups: groups(&self.parts) }
     }
 
-    /// Types that all parts admit; `None` when no part says.
+    /// Types that all parts accept; `None` if no part restricts them.
     pub(super) fn types(&self) -> Option<BTreeSet<BsonType>> {
         let stated = self.parts.iter().filter_map(|part| admitted_types(part));
         stated.reduce(|a, b| a.intersection(&b).copied().collect())

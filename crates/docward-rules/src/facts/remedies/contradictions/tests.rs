@@ -1,4 +1,4 @@
-//! Contradictions found, and none found where a document is accepted.
+//! Tests that contradictions are found, and that none is found where a document is accepted.
 
 use proptest::prelude::*;
 
@@ -7,7 +7,7 @@ use docward_schema::Schema;
 
 use super::{dead::kind_of, *};
 
-/// Small choices out of one number.
+/// Small random choices from one number.
 struct Dice(u64);
 
 impl Dice {
