@@ -227,7 +227,10 @@ fn two(s: &[u8], at: usize) -> Option<u32> {
 }
 
 fn is_year(s: &[u8]) -> bool {
+    // The last two years stand for "never".
     two(s, 0).is_some_and(|century| (16..=22).contains(&century)) && two(s, 2).is_some()
+        || s.starts_with(b"2999")
+        || s.starts_with(b"9999")
 }
 
 fn is_month(month: Option<u32>) -> bool {

@@ -133,6 +133,13 @@ struct Keys {
     closed: bool,
 }
 
+/// Fewer different words than this are no open set.
+const FEW_WORDS: f64 = 8.0;
+
+fn is_word(name: &str) -> bool {
+    name.chars().all(|c| c.is_alphabetic() || c == '_')
+}
+
 impl Keys {
     fn of_folded(dynamic: &DynamicKeys, objects: u64, scale: u64) -> Option<Self> {
         let examples = &dynamic.examples;
@@ -143,6 +150,10 @@ impl Keys {
         let fixed = match dynamic.form {
             KeyForm::Number => {
                 short && (dynamic.keys <= scale as f64 || (dynamic.keys <= 31.0 && dense))
+            }
+            // The profile also folds the fields of very large documents, whatever their names are.
+            KeyForm::Various if dynamic.keys < FEW_WORDS && examples.iter().all(|k| is_word(k)) => {
+                true
             }
             KeyForm::Various => !sparse && examples.iter().all(|k| is_code(k)),
             _ => false,
