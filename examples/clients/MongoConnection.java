@@ -14,7 +14,7 @@
 //
 // - maxWaitTime; since 5.2, the driver recommends one timeout for the whole client instead (GC-28)
 // - MongoClients.create creates clients; MongoClient.create does not exist (GC-27)
-// - the rule book's sample has none; this file has one (SDK-ALL.4)
+// - the sample in the rule book has no health check; this file has one (SDK-ALL.4)
 
 import com.mongodb.ConnectionString;
 import com.mongodb.MongoClientSettings;

@@ -202,7 +202,7 @@ fn bad_input_is_refused_with_a_reason() {
         ("sdk --lang cobol", "cobol"),
         ("sdk --lang go --go-version 3", "3"),
         ("sdk --lang python --pool 0", "0 is not in 1.."),
-        ("sdk --lang python --pool 5 --min-pool 6", "more than the pool"),
+        ("sdk --lang python --pool 5 --min-pool 6", "--min-pool 6 is greater than --pool 5"),
         ("sdk --lang python --app-name a'b", "letters, digits"),
         ("sdk --lang python --service nobody", "nobody"),
     ] {

@@ -555,7 +555,7 @@ fn dp_4_copies_in_elements_are_no_fields_of_their_own() {
     assert_eq!(fields, ["qty"], "{text}");
     assert!(
         text.contains(
-            "# copies of `product` in the data; the design creates them from the model: label"
+            "# fields copied from `product` in the data: label (the design creates copies from the model)"
         ),
         "{text}"
     );

@@ -660,6 +660,7 @@ fn no_output_replaces_a_source_or_the_settings() {
         vec!["audit", "a.json", "--output", "a.json"],
         vec!["audit", "a.json", "--format", "html=./a.json"],
         vec!["audit", "a.json", "--emit-fixes", "a.json"],
+        vec!["audit", "a.json", "--save-evidence", "a.json"],
         vec!["audit", "a.json", "-f", "json", "-o", "docward.toml"],
         vec!["lint", "a.json", "--output", "a.json"],
         vec!["shardkey", "a.json", "--output", "a.json"],
@@ -671,6 +672,35 @@ fn no_output_replaces_a_source_or_the_settings() {
     }
     assert_eq!(fs::read_to_string(&data).unwrap(), "{\"a\": 1}\n");
     assert_eq!(fs::read_to_string(&settings).unwrap(), "profile = \"neutral\"\n");
+    for arguments in [
+        vec!["audit", "a.json", "-f", "json=o", "-f", "html=o"],
+        vec!["audit", "a.json", "-f", "json=o", "--emit-fixes", "./o"],
+        vec!["audit", "a.json", "-f", "json", "-o", "o", "--save-evidence", "o"],
+    ] {
+        let run = run_in(directory.path(), &[], &arguments);
+        assert_eq!(code(&run), 2, "{arguments:?}");
+        assert!(stderr(&run).contains("two outputs"), "{arguments:?}: {}", stderr(&run));
+    }
+    assert!(!directory.path().join("o").exists());
+    // Settings without quotes are a common mistake.
+    fs::write(&settings, "profile = neutral\n").unwrap();
+    let run = run_in(directory.path(), &[], &["audit", "a.json"]);
+    assert!(stderr(&run).contains("write `\"neutral\"`"), "{}", stderr(&run));
+}
+
+#[test]
+fn problems_of_a_report_in_a_file_are_printed_and_no_documents_are_no_pass() {
+    let directory = tempfile::tempdir().unwrap();
+    fs::write(directory.path().join("a.json"), "{\"a\": 1}\n").unwrap();
+    fs::write(directory.path().join("b.json"), "[{").unwrap();
+    fs::write(directory.path().join("none.json"), "[]").unwrap();
+    let run = run_in(directory.path(), &[], &["audit", "a.json", "b.json", "-o", "out.txt"]);
+    assert_eq!(code(&run), 2);
+    assert!(stderr(&run).contains("error: b.json"), "{}", stderr(&run));
+    let run = run_in(directory.path(), &[], &["audit", "none.json", "-f", "html=none.html"]);
+    assert_eq!(code(&run), 0, "{}", stderr(&run));
+    let page = fs::read_to_string(directory.path().join("none.html")).unwrap();
+    assert!(page.contains("No documents were read"));
 }
 
 #[test]

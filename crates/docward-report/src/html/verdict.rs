@@ -99,8 +99,8 @@ pub(super) fn block(report: &Report, rules: &[&RuleMeta]) -> Markup {
     let tiles: Vec<Tile> = Area::ALL.iter().map(|area| tile(report, rules, *area)).collect();
     let has_looked = tiles.iter().any(|tile| tile.state != State::NotChecked);
     let (class, headline) = match (errors, warnings) {
-        (0, 0) if !has_looked => ("none", "Nothing was checked".to_owned()),
         (0, 0) if !has_content(report) => ("none", "No documents were read".to_owned()),
+        (0, 0) if !has_looked => ("none", "Nothing was checked".to_owned()),
         (0, 0) if !report.is_whole() => ("none", "No errors or warnings so far".to_owned()),
         (0, 0) => ("good", "No errors or warnings".to_owned()),
         (0, n) => ("poor", format!("No errors, {}", text::plural(n, "warning"))),

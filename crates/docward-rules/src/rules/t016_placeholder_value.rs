@@ -59,7 +59,7 @@ const SECOND_YEAR: i64 = -62_104_060_800_000;
 /// `none` among a few strings is one of the choices.
 const CHOICES: f64 = 20.0;
 
-/// `NA` and `None` stand for a missing value if at least one string of so many is such a word.
+/// `NA` and `None` stand for a missing value if at least one of this number of strings is such a word.
 const WORDS_ONE_IN: u64 = 20;
 
 /// The number of strings that stand for a missing value, in a field of other texts.
