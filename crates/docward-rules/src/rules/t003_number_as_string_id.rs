@@ -17,6 +17,8 @@ declare_rule! {
     /// least 99 % of the non-empty strings must contain only digits and fit a 64-bit integer. With leading zeros
     /// it is a note, because a number would lose them.
     ///
+    /// Ids with 17 digits or more are a note, because JavaScript programs would round them.
+    ///
     /// Codes (`zip`, `phone`, `isbn`, card and tax numbers) and ids with 20 or more digits are not reported.
     ///
     /// ## Why it matters
@@ -71,6 +73,9 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
     }
     grouping::report(cx, &collection.namespace, drafts, "hold numbers as strings");
 }
+
+/// The mean number of digits from which ids are usually above 2^53.
+const BEYOND_DOUBLE: f64 = 17.0;
 
 /// A smaller saving is not worth mentioning.
 const MIN_SAVED: u64 = 1024;
@@ -131,6 +136,13 @@ fn draft(
             text::bytes(saved)
         ));
     }
+    let is_beyond_double = lengths >= BEYOND_DOUBLE;
+    if is_beyond_double {
+        todo.push_str(
+            "; keep the text if JavaScript programs read it as a number, because they round \
+             numbers above 2^53",
+        );
+    }
     let draft = base(
         format!(
             "{} in `{path}` {}",
@@ -141,6 +153,7 @@ fn draft(
         todo,
         digits.integers,
     );
+    let draft = if is_beyond_double { draft.level(Level::Information) } else { draft };
     // Strings that cannot be converted would remain among the numbers.
     let can_convert = path.as_str() != "_id"
         && target.is_none()
@@ -178,6 +191,13 @@ mod tests {
         assert_eq!(found[0].severity, Severity::Info);
         assert!(found[0].todo.contains("keep"), "{}", found[0].todo);
         assert!(check("T003", "x20 {\"orderId\": \"20240315000001000001\"}").is_empty());
+    }
+
+    #[test]
+    fn dm_09_4_ids_that_doubles_would_round_are_a_note() {
+        let found = check("T003", "x20 {\"tweetId\": \"1278747501642657792\"}");
+        assert_eq!(found[0].severity, Severity::Info);
+        assert!(found[0].todo.contains("above 2^53"), "{}", found[0].todo);
     }
 
     #[test]
