@@ -1,5 +1,4 @@
 //! Applies all proposals of an audit of the example shop to a real server, and audits again.
-#![expect(clippy::unwrap_used, reason = "helpers of tests")]
 
 use docward_testkit::{Launch, Outcome, Trace, converge, repository};
 

@@ -146,7 +146,7 @@ pub fn known(model: &DesignModel, relationship: &Relationship, bounds: &Bounds) 
         },
         children,
         growth,
-        paged_per_year: can_page.then(|| match relationship.growth {
+        paged_per_year: can_page.then_some(match relationship.growth {
             Some(ChildGrowth::Endless { p99, .. }) => p99,
             _ => 0.0,
         }),

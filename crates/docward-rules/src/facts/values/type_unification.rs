@@ -38,7 +38,7 @@ pub fn main_class(field: &Field, found: &[(Class, u64)]) -> Class {
     // Empty strings, and `false` beside values of another type, stand for "no value".
     let is_value = |class: Class| match class {
         Class::Bool => !is_none(field),
-        Class::Text => !field.text.as_ref().is_some_and(|t| t.of(TextClass::Empty) == t.total()),
+        Class::Text => field.text.as_ref().is_none_or(|t| t.of(TextClass::Empty) != t.total()),
         _ => true,
     };
     let with_values: Vec<(Class, u64)> =
