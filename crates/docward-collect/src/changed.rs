@@ -101,7 +101,11 @@ fn git(folder: &Path, args: &[&str]) -> Result<String, String> {
     if !output.status.success() {
         let said = String::from_utf8_lossy(&output.stderr);
         let said = said.trim().lines().next().unwrap_or("git failed").to_owned();
-        return Err(format!("{said}; name a revision that `git log` knows"));
+        let advice = match said.contains("not a git repository") {
+            true => "compare with a revision only inside a git repository",
+            false => "name a revision that `git log` knows",
+        };
+        return Err(format!("{said}; {advice}"));
     }
     Ok(String::from_utf8_lossy(&output.stdout).into_owned())
 }

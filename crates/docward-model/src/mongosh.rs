@@ -37,9 +37,10 @@ pub fn statement(step: &Step) -> String {
                 Some(value) => format!("{{{}: {of_key}, {}: \"$$this.v\"}}", key(name), key(value)),
             };
             let (place, old) = (quoted_key(&path.dotted()), quote(&format!("${}", path.dotted())));
+            // `{$type: "object"}` would also match arrays of objects.
             update_many(
                 namespace,
-                &format!("{{{place}: {{$type: \"object\"}}}}"),
+                &format!("{{$expr: {{$eq: [{{$type: {old}}}, \"object\"]}}}}"),
                 &format!(
                     "[{{$set: {{{place}: {{$map: {{input: {{$objectToArray: {old}}}, in: {each}}}}}}}}}]"
                 ),

@@ -441,7 +441,7 @@ impl Tree {
     }
 
     /// Returns whether the keys of an object are data, decided after everything was read. Objects
-    /// folded while reading satisfy this too, so the order of documents does not matter.
+    /// folded while reading usually satisfy this too.
     pub(crate) fn few_keys_are_data(&self, object: NodeId) -> Option<Folded> {
         let node = &self.nodes[object as usize];
         let child = |id: &NodeId| &self.nodes[*id as usize];

@@ -179,6 +179,7 @@ function step(risk, title, run) {
   } catch (error) {
     if (error.code === NAMESPACE_EXISTS) {
       print(`exists     ${risk.padEnd(7)}  ${title}`);
+      done.run += 1;
       return;
     }
     print(`FAILED     ${risk.padEnd(7)}  ${title}: ${error.message}`);

@@ -32,19 +32,18 @@ pub(crate) fn by_rule(report: &Report) -> Vec<OfRule<'_>> {
     rules
 }
 
-/// Returns the rules to fix first: errors, then warnings, each ordered by the consequence of not
-/// fixing them. Each area has its worst rule among them before another area has its second. Hygiene
-/// only fills what is left.
+/// Returns the rules to fix first, ordered by the consequence of not fixing them. Each area has its
+/// worst rule among them before another area has its second, but an error comes before the warning
+/// that has the same position in its area. Hygiene only fills the remaining places.
 pub(crate) fn fix_first<'a, 'r>(rules: &'r [OfRule<'a>]) -> Vec<&'r OfRule<'a>> {
     let mut ordered: Vec<&OfRule<'_>> = rules.iter().collect();
-    let is_warning = |rule: &OfRule<'_>| rule.first.severity < Severity::Error;
-    ordered.sort_by_key(|rule| (is_warning(rule), rule.first.area));
-    let mut of_area: BTreeMap<(bool, Area), usize> = BTreeMap::new();
+    ordered.sort_by_key(|rule| rule.first.area);
+    let mut of_area: BTreeMap<Area, usize> = BTreeMap::new();
     let mut turns = Vec::new();
     for (position, rule) in ordered.iter().enumerate() {
-        let (is_warning, area) = (is_warning(rule), rule.first.area);
-        let turn = of_area.entry((is_warning, area)).or_default();
-        turns.push((area == Area::Hygiene, is_warning, *turn, position));
+        let turn = of_area.entry(rule.first.area).or_default();
+        let is_warning = usize::from(rule.first.severity < Severity::Error);
+        turns.push((rule.first.area == Area::Hygiene, *turn + is_warning, position));
         *turn += 1;
     }
     turns.sort_unstable();

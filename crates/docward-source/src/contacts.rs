@@ -107,6 +107,7 @@ impl<'u, 't> Scan<'u, 't> {
         let mut called = BTreeSet::new();
         unit.each(|scope, expr| {
             if is_connection_state(expr)
+                && self.values.is_mapper_file()
                 && handlers::handler_around(unit, scope, self.within).is_some()
             {
                 found.push(expr.at);

@@ -14,7 +14,8 @@ struct Given<'u, 't> {
     scope: ScopeId,
     /// The setting that contains the password: `auth.password`.
     shown: &'static str,
-    local: bool,
+    /// Whether the host is this machine, if it is known.
+    local: Option<bool>,
 }
 
 impl<'u, 't> Scan<'u, 't> {
@@ -29,7 +30,7 @@ impl<'u, 't> Scan<'u, 't> {
                         value,
                         scope,
                         shown,
-                        local: false,
+                        local: None,
                     }));
                 }
                 Language::Python => self.given_in_python(call, scope, &mut given),
@@ -64,7 +65,7 @@ impl<'u, 't> Scan<'u, 't> {
                 mark: mark(&text),
                 shown: format!("{shown}=*****"),
                 fallback: folded.fallback,
-                local: local || only_local,
+                local: local.unwrap_or(only_local),
                 in_remark: false,
                 in_sample: self.is_sample,
                 in_prose: false,
@@ -100,7 +101,8 @@ impl<'u, 't> Scan<'u, 't> {
         let host = call.named("host").or(call.positional(0));
         let local = host
             .and_then(|host| self.values.text(host, scope))
-            .is_some_and(|host| !host.contains("://") && is_local(&host));
+            .filter(|host| !host.contains("://"))
+            .map(|host| is_local(&host));
         out.extend(value.map(|value| Given { value, scope, shown: "password", local }));
     }
 
@@ -121,14 +123,14 @@ impl<'u, 't> Scan<'u, 't> {
                         value: field.value,
                         scope: field.scope,
                         shown: "auth.password",
-                        local: false,
+                        local: None,
                     }));
                 }
                 Some("pass") => out.push(Given {
                     value: field.value,
                     scope: field.scope,
                     shown: "pass",
-                    local: false,
+                    local: None,
                 }),
                 _ => {}
             }
@@ -146,7 +148,7 @@ impl<'u, 't> Scan<'u, 't> {
             value: field.value,
             scope: field.scope,
             shown: "Password",
-            local: false,
+            local: None,
         }));
     }
 
@@ -159,7 +161,7 @@ impl<'u, 't> Scan<'u, 't> {
         let (password, scope) = self.values.follow(password, scope);
         let characters = password.call().filter(|inner| inner.method() == Some("toCharArray"));
         let value = characters.and_then(Call::receiver).unwrap_or(password);
-        out.push(Given { value, scope, shown: "password", local: false });
+        out.push(Given { value, scope, shown: "password", local: None });
     }
 
     /// Settings that are code: `MONGO = {"host": "…", "password": "…"}`, `mongodb: {host: "…", password: "…"}`.
@@ -170,7 +172,9 @@ impl<'u, 't> Scan<'u, 't> {
         scope: ScopeId,
         out: &mut Vec<Given<'u, 't>>,
     ) {
-        let about = name.is_some_and(|name| name.to_ascii_lowercase().contains("mongo"));
+        let says_mongo = |word: &String| word.to_lowercase().starts_with("mongo");
+        let about =
+            name.is_some_and(|name| docward_model::words::split(name).iter().any(says_mongo));
         let Kind::Object(inner) = &value.kind else { return };
         let has = |names: &[&str]| {
             inner.iter().any(|e| e.name().is_some_and(|name| names.contains(&name)))
@@ -179,9 +183,8 @@ impl<'u, 't> Scan<'u, 't> {
             return;
         }
         let host = inner.iter().find(|e| matches!(e.name(), Some("host" | "server")));
-        let local = host
-            .and_then(|host| self.values.text(&host.value, scope))
-            .is_some_and(|host| is_local(&host));
+        let local =
+            host.and_then(|host| self.values.text(&host.value, scope)).map(|host| is_local(&host));
         for entry in inner {
             if matches!(entry.name(), Some("password" | "pass" | "pwd" | "passwd")) {
                 out.push(Given { value: &entry.value, scope, shown: "password", local });

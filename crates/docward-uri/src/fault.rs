@@ -30,7 +30,7 @@ pub enum FaultKind {
     Host,
     /// A port that is not a number.
     #[error(
-        "the text after a host's `:` is not a port; if this is a login, its `@host` is missing; Docward did not check this string"
+        "the text after a host's `:` is not a port (1 to 65535); if this is a login, its `@host` is missing; Docward did not check this string"
     )]
     Port,
     /// Several hosts after `mongodb+srv://`.

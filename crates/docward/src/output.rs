@@ -2,7 +2,7 @@
 
 use std::{
     env,
-    path::Path,
+    path::{Path, PathBuf},
     time::{Instant, SystemTime, UNIX_EPOCH},
 };
 
@@ -82,19 +82,36 @@ pub(crate) fn check(shown: &ShownArgs, output: Option<&Path>) -> anyhow::Result<
     Ok(())
 }
 
+/// Returns the path of a file that need not exist, without links.
+fn resolved(file: &Path) -> PathBuf {
+    let within = || {
+        let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty());
+        let folder = folder.unwrap_or(Path::new(".")).canonicalize().ok()?;
+        Some(folder.join(file.file_name()?))
+    };
+    file.canonicalize().ok().or_else(within).unwrap_or_else(|| file.to_owned())
+}
+
 /// Refuses output files that would replace a source, the settings or each other.
 pub(crate) fn spare<'f>(
     files: impl IntoIterator<Item = &'f Path>,
     sources: &[String],
 ) -> anyhow::Result<()> {
+    // Reports of earlier runs may be in a directory that is a source, but BSON is always data.
+    let is_bson = |file: &Path| {
+        let name = file.file_name().unwrap_or_default().to_string_lossy();
+        name.ends_with(".bson") || name.ends_with(".bson.gz")
+    };
     let is = |file: &Path, other: &Path| {
-        file.is_file()
-            && matches!((file.canonicalize(), other.canonicalize()), (Ok(a), Ok(b)) if a == b)
+        let (Ok(file), Ok(other)) = (file.canonicalize(), other.canonicalize()) else {
+            return false;
+        };
+        file.is_file() && (file == other || is_bson(&file) && file.starts_with(other))
     };
     let mut written = Vec::new();
     for file in files {
         let shown = file.display();
-        let path = std::path::absolute(file).unwrap_or_else(|_| file.to_owned());
+        let path = resolved(file);
         if written.contains(&path) {
             bail!("two outputs would be written to {shown}; name another file for one of them");
         }

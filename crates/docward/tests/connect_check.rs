@@ -449,7 +449,8 @@ fn corrected_strings_hold(strings: &[String]) -> usize {
         // A masked password is not checked again.
         told.retain(|rule| !["S008", "S012"].contains(rule));
         found.retain(|rule| !["S008", "S012"].contains(rule));
-        assert_eq!(told, found, "{}", entry["corrected"]);
+        // Some rules report a mistake only once for all strings with the same hosts.
+        assert!(found.iter().all(|rule| told.contains(rule)), "{told:?} {found:?} {entry}");
     }
     proposed.len()
 }
@@ -474,6 +475,23 @@ fn cn_01_corrected_strings_have_what_findings_propose() {
     ];
     let strings: Vec<String> = strings.iter().map(|text| (*text).to_owned()).collect();
     assert!(corrected_strings_hold(&strings) >= 25);
+}
+
+#[test]
+fn cn_01_every_string_is_corrected_also_with_the_same_hosts() {
+    let folder = TempDir::new().unwrap();
+    let string = |n: u32| {
+        format!(
+            "mongodb://app@db1.acme.io,db2.acme.io/a?replicaSet=r&tlsInsecure=true&appName=svc{n}\n"
+        )
+    };
+    let lines: String = (0..12).map(string).collect();
+    let file = written(&folder.path().join("many.txt"), &lines);
+    let (report, _) = check(&["--file", &file, "--config", &plain(&folder)]);
+    for entry in report["corrected"].as_array().unwrap() {
+        let corrected = entry["corrected"].as_str().unwrap();
+        assert!(!corrected.contains("tlsInsecure"), "{entry}");
+    }
 }
 
 #[test]

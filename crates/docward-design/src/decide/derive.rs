@@ -8,6 +8,7 @@ use docward_model::{
 };
 
 use crate::decide::facts::{Bounds, Facts, Growth, Kind};
+use crate::declared::quantile;
 use crate::declared::read_direction::{self, changes_part, followed, total};
 
 /// The known facts of a relationship, and its open questions.
@@ -136,7 +137,11 @@ pub fn known(model: &DesignModel, relationship: &Relationship, bounds: &Bounds) 
     let access = access(model, relationship, children);
     let written = written(model.writes.iter(), relationship, &BTreeSet::new());
     let is_series = model.entity(&relationship.child).is_some_and(|child| child.series.is_some());
-    let can_page = !shared && !is_series && relationship.parent != relationship.child;
+    // A unique index on elements does not compare a list with its pages.
+    let is_unique = model
+        .entity(&relationship.child)
+        .is_some_and(|child| child.fields.iter().any(|field| field.unique));
+    let can_page = !shared && !is_series && !is_unique && relationship.parent != relationship.child;
     let facts = Facts {
         kind: match (single, shared) {
             (true, false) => Kind::OneToOne,
@@ -146,10 +151,7 @@ pub fn known(model: &DesignModel, relationship: &Relationship, bounds: &Bounds) 
         },
         children,
         growth,
-        paged_per_year: can_page.then_some(match relationship.growth {
-            Some(ChildGrowth::Endless { p99, .. }) => p99,
-            _ => 0.0,
-        }),
+        paged_per_year: gained_per_year(model, relationship, children).filter(|_| can_page),
         parent_bytes: 0,
         child_bytes: 0,
         child_p99: 0,
@@ -170,6 +172,24 @@ pub fn known(model: &DesignModel, relationship: &Relationship, bounds: &Bounds) 
         lists_ids: false,
     };
     Known { facts, questions }
+}
+
+/// Returns how many children a parent gains per year at the 99th percentile. Without a declared
+/// figure, the growth of the child entity is divided among the parents.
+fn gained_per_year(
+    model: &DesignModel,
+    relationship: &Relationship,
+    children: Spread,
+) -> Option<f64> {
+    if let Some(ChildGrowth::Endless { p99, .. }) = relationship.growth
+        && p99 > 0.0
+    {
+        return Some(p99);
+    }
+    let parents = model.entity(&relationship.parent)?.count.filter(|count| *count > 0.0)?;
+    let yearly = model.entity(&relationship.child)?.lifecycle?.per_year;
+    let skew = children.p99 as f64 / quantile::mean(children).max(1.0);
+    Some(yearly / parents * skew.max(1.0))
 }
 
 struct Access {

@@ -397,11 +397,14 @@ impl Made {
                 ("sum", summed.map(|read| read.per_second).sum())
             };
             self.remarks.push(format!(
-                "the {what} is read {} and changes {}: below {}:1, it is not worth storing \
+                "the {what} is read {} and changes {}: below {}, it is not worth storing \
                  (GC-47)",
                 often(reading),
                 often(arriving),
-                (REPEATED / cost * 10.0).round() / 10.0
+                match REPEATED / cost {
+                    below if below < 1.0 => format!("1:{}", (1.0 / below).round()),
+                    above => format!("{}:1", (above * 10.0).round() / 10.0),
+                }
             ));
             if !sums.is_empty()
                 && repeated.iter().all(|read| read.tolerates_stale || !summing(read))

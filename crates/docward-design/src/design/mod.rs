@@ -90,6 +90,10 @@ fn turns_of(state: &State<'_>) -> BTreeMap<String, Vec<Turn>> {
     for (name, mut around) in state.around() {
         let Some(decision) = state.decision(&name) else { continue };
         let mut turning = turns(&decision.facts, state.bounds, &around);
+        // The figures alone may lead to the other side than the design as a whole.
+        if turning.iter().any(|turn| Some(turn.choice) == decision.choice) {
+            continue;
+        }
         if !turning.is_empty() && decision.choice == Some(Choice::Reference) {
             tried += 1;
             if tried > MAX_TRIED {

@@ -81,6 +81,12 @@ pub(super) fn hold(state: &State<'_>, relationship: &str) -> Option<Hold> {
     let before = failures(embedded.model, embedded.draft());
     let mut decisions = embedded.draft().decisions.iter();
     let decision = decisions.find(|d| d.relationship == relationship)?;
+    let mut dear = Vec::new();
+    dearer(&embedded, &mut dear);
+    let is_dear = |one: &Restriction| matches!(one, Restriction::Veto { relationship: of, .. } if of == relationship);
+    if dear.iter().any(is_dear) {
+        return Some(Hold::Always);
+    }
     let may_fail =
         decision.choice == Some(Choice::Embed) && is_any_suspect(&embedded, decision, &before);
     let Some(Restriction::Veto { .. }) =

@@ -118,7 +118,7 @@ writes:
 fn dm_05_1_dm_05_5_a_large_text_is_named_with_what_to_do() {
     let read = "  p: {from: page, where: [_id], rate: 9/s}";
     let large = page("{type: string, bytes: {typical: 200 KB, p99: 900 KB}}", read);
-    assert!(large.contains("`body` has 900 KB of it: compress it"), "{large}");
+    assert!(large.contains("`body` takes 900 KB of it: compress it"), "{large}");
     assert!(!page("{type: string, bytes: 9 KB}", read).contains("recommended"));
     let blob = page("{type: binData, bytes: 3 MB}", read);
     assert!(blob.contains("GridFS"), "{blob}");

@@ -148,7 +148,7 @@ fn dp_2_what_goes_with_its_parent_needs_no_date() {
     // declared.
     let remarks = &case.advice("child").remarks;
     assert!(
-        matches!(&remarks[..], [one] if one.contains("adds to an existing `parent`")),
+        matches!(&remarks[..], [one] if one.contains("adds elements to an existing `parent`")),
         "{remarks:?}"
     );
     assert_eq!(case.indexes("parent"), ["{ createTime: 1 } for 7776000 s"]);

@@ -121,7 +121,7 @@ mod tests {
     fn sdk_all_4_a_handler_answers_with_the_state_of_the_connection() {
         let state = "mongoose.connection.readyState === 1";
         let handler = format!("app.get('/health', (q, r) => r.sendStatus({state} ? 200 : 503));");
-        let client = "source a.js\nconst {MongoClient} = require('mongodb');\nconst c = new MongoClient(u);\nASK";
+        let client = "source a.js\nconst mongoose = require('mongoose');\nconst {MongoClient} = require('mongodb');\nconst c = new MongoClient(u);\nASK";
         assert_eq!(count(&client.replace("ASK", &handler)), 0);
         // A connection that is kept between calls is not a health check.
         let kept = format!("function open() {{ if ({state}) return; }}");

@@ -140,8 +140,10 @@ fn check(collection: &Collection, cx: &mut Cx<'_>) {
             if !(money || quantity || are_measured(leaf, field, &numbers)) {
                 return None;
             }
+            // Only a name proves that zeros at the end mean nothing.
+            let is_named = money || quantity;
             (!has_number_twin(profile, field))
-                .then(|| draft(collection, profile, field, &numbers, money))
+                .then(|| draft(collection, profile, field, &numbers, money, is_named))
         })
         .collect();
     grouping::report(cx, &collection.namespace, drafts, "hold numbers as strings");
@@ -272,6 +274,7 @@ fn draft(
     field: &Field,
     numbers: &Numbers,
     money: bool,
+    is_named: bool,
 ) -> Draft {
     let path = &field.path;
     let (target, name) = match (money, numbers.fractions) {
@@ -320,7 +323,8 @@ fn draft(
     .clauses(&["DM-09.6"])
     .examples(field.examples.iter().cloned());
     // Strings that cannot be converted would remain among the numbers.
-    let can_convert = rest == 0 && numbers.marks == 0 && statements::can_be_written(profile, field);
+    let can_convert =
+        is_named && rest == 0 && numbers.marks == 0 && statements::can_be_written(profile, field);
     let becomes: Vec<BsonType> = BsonType::from_name(target).into_iter().collect();
     let step = statements::convert(
         &collection.namespace,

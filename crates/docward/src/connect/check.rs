@@ -149,8 +149,9 @@ pub(super) fn check(args: &CheckArgs) -> anyhow::Result<u8> {
         // A string lacks most evidence by nature, so skipped rules are not reported.
         ..run::report(&run.config.settings, outcome, evidence)
     };
-    let (again, found_again) = correct(&given, &report.findings, &overlay, &mut run);
-    let corrected = show::corrected(&given, &report.findings, &again, &found_again);
+    let found = judged_alone(&given, &mut run);
+    let (again, found_again) = correct(&given, &found, &overlay, &mut run);
+    let corrected = show::corrected(&given, &found, &again, &found_again);
     run.finish_with(&report, View::Findings, |format, text, color| match format {
         Format::Json => show::with_corrected(&text, &corrected),
         Format::Terminal if !args.judging.quiet => {
@@ -158,6 +159,23 @@ pub(super) fn check(args: &CheckArgs) -> anyhow::Result<u8> {
         }
         _ => text,
     })
+}
+
+/// Returns the findings about each string as if it was the only one. Rules report some mistakes only
+/// once for each deployment, but every string must be corrected.
+fn judged_alone(strings: &[Given], run: &mut Run<'_>) -> Vec<Finding> {
+    let mut all: Vec<Finding> = Vec::new();
+    for string in strings {
+        let alone = evidence(std::slice::from_ref(string), &mut run.config.settings);
+        let found = judge(&alone, &run.config.settings).findings;
+        // Options of the program belong to every string.
+        let is_known = |one: &Finding| {
+            all.iter().any(|had| had.fingerprint == one.fingerprint && had.location == one.location)
+        };
+        let new: Vec<Finding> = found.into_iter().filter(|one| !is_known(one)).collect();
+        all.extend(new);
+    }
+    all
 }
 
 /// The maximum number of times that a corrected string is checked and corrected again.
@@ -181,7 +199,7 @@ fn correct(
                 *string = new;
             }
         }
-        found = judge(&evidence(&strings, &mut run.config.settings), &run.config.settings).findings;
+        found = judged_alone(&strings, run);
         if !is_changed {
             break;
         }

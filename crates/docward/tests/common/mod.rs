@@ -149,18 +149,17 @@ pub(crate) fn chosen_first(report: &Value) -> Vec<(String, String)> {
     }
     let areas = ["writes", "correctness", "security", "growth", "speed", "hygiene"];
     let mut chosen = Vec::new();
-    // Errors come first. Every area gives its first rule, then its second, and so on; hygiene fills
-    // what is left.
-    for (is_warning, wanted) in [(false, "error"), (true, "warn")] {
-        for (at, area) in areas.iter().enumerate() {
-            let of_area = rules.iter().filter(|(_, severity, of)| of == area && severity == wanted);
-            chosen.extend(of_area.enumerate().map(|(turn, (rule, severity, _))| {
-                (at == 5, is_warning, turn, at, (rule.clone(), severity.clone()))
-            }));
-        }
+    // Every area gives its first rule, then its second, and so on; a warning waits one turn, and
+    // hygiene fills what is left.
+    for (at, area) in areas.iter().enumerate() {
+        let of_area = rules.iter().filter(|(.., of)| of == area).enumerate();
+        chosen.extend(of_area.map(|(turn, (rule, severity, _))| {
+            let turn = turn + usize::from(severity == "warn");
+            (at == 5, turn, at, (rule.clone(), severity.clone()))
+        }));
     }
     chosen.sort();
     chosen.truncate(5);
-    chosen.sort_by_key(|(_, is_warning, turn, at, _)| (*is_warning, *at, *turn));
+    chosen.sort_by_key(|(_, turn, at, _)| (*at, *turn));
     chosen.into_iter().map(|(.., rule)| rule).collect()
 }

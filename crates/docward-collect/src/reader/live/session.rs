@@ -179,17 +179,23 @@ impl Silences {
     fn is_given_up(&self, read: Read) -> bool {
         let lost = *self.lost.lock().unwrap_or_else(PoisonError::into_inner);
         self.of[read as usize].load(Ordering::Relaxed) >= UNANSWERED
-            || lost.is_some_and(|since| since.elapsed() > SILENCE)
+            // After a while, one request tries again.
+            || lost.is_some_and(|since| (SILENCE..2 * SILENCE).contains(&since.elapsed()))
     }
 
-    fn note<T>(&self, read: Read, began: Instant, answer: &Result<T, Error>) {
+    /// Records an answer. `began` is the beginning of a request that any server could answer.
+    fn note<T>(&self, read: Read, began: Option<Instant>, answer: &Result<T, Error>) {
         let mut lost = self.lost.lock().unwrap_or_else(PoisonError::into_inner);
-        match answer {
-            Err(error) if matches!(*error.kind, ErrorKind::ServerSelection { .. }) => {
-                lost.get_or_insert(began);
+        match (answer, began) {
+            (Err(error), began) if matches!(*error.kind, ErrorKind::ServerSelection { .. }) => {
+                let is_recent = lost.is_some_and(|since| since.elapsed() < 2 * SILENCE);
+                if !is_recent {
+                    *lost = began.or(*lost);
+                }
             }
             _ => *lost = None,
         }
+        drop(lost);
         let silences = &self.of[read as usize];
         match answer {
             Err(error) if is_silent(error) => silences.fetch_add(1, Ordering::Relaxed),
@@ -524,7 +530,7 @@ impl<'r> Session<'r> {
                 break Err(unanswered(Unanswered::Silent(silence)));
             }
         };
-        self.silences.note(read, began, &answer);
+        self.silences.note(read, Some(began), &answer);
         let pause = self.load.pause(began.elapsed());
         if !pause.is_zero() {
             self.until_stopped(async { tokio::time::sleep(pause).await });
@@ -614,7 +620,7 @@ impl<'r> Session<'r> {
                     tokio::time::sleep(PAUSE).await;
                     answer = in_time(asked(again.0, again.1, again.2)).await;
                 }
-                silences.note(read, Instant::now(), &answer);
+                silences.note(read, None, &answer);
                 tokio::time::sleep(load.pause(began.elapsed())).await;
                 answer
             }

@@ -62,11 +62,14 @@ pub fn main_class(field: &Field, found: &[(Class, u64)]) -> Class {
         if first == Class::Object && found.len() > 2 && of(Class::Number) * 2 >= of(first) {
             return Class::Number;
         }
-        // Leading zeros belong to a code. As numbers, these values would lose them.
+        // Leading zeros belong to a code, if it is not a single slip. Numbers would lose them.
         let is_code = field.text.as_ref().is_some_and(|strings| {
             let some = strings.total() - strings.of(TextClass::Empty);
-            some > 0 && strings.of(TextClass::LeadingZero) * 10 >= some * 9
-        });
+            let padded = strings.of(TextClass::LeadingZero);
+            padded >= REPEATED
+                && padded * 10 >= some * 9
+                && padded * CODES_ONE_IN >= field.types.non_null()
+        }) && field.number.is_some_and(|number| number.fractional_doubles == 0);
         return if first == Class::Number && is_code { Class::Text } else { first };
     }
     let Some(strings) = &field.text else { return first };
@@ -124,6 +127,9 @@ fn beside_one_word(field: &Field, found: &[(Class, u64)]) -> Option<Class> {
     (all_are_one && do_differ && found.len() == 2 && named >= REPEATED && *n >= REPEATED)
         .then_some(*other)
 }
+
+/// Values are codes if at least one value of this number has leading zeros.
+const CODES_ONE_IN: u64 = 20;
 
 /// Fewer equal values may be chance.
 const REPEATED: u64 = 3;
@@ -222,11 +228,12 @@ pub fn settle(
         *(if converts { &mut out.converts } else { &mut out.stuck }) += n;
         return;
     };
+    let empty = strings.of(TextClass::Empty);
     if main == Class::Array {
-        out.converts += n;
+        out.empty += empty;
+        out.converts += n.saturating_sub(empty);
         return;
     }
-    let empty = strings.of(TextClass::Empty);
     let (converts, padded) = match main {
         Class::Number => (
             strings.of(TextClass::Integer)
