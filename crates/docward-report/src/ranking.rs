@@ -33,8 +33,8 @@ pub(crate) fn by_rule(report: &Report) -> Vec<OfRule<'_>> {
 }
 
 /// Returns the rules to fix first, ordered by the consequence of not fixing them. Each area has its
-/// worst rule among them before another area has its second, but an error comes before the warning
-/// that has the same position in its area. Hygiene only fills the remaining places.
+/// worst rule among them before another area has its second. An error comes before the warning that
+/// has the same position in its area. Hygiene only fills the remaining places.
 pub(crate) fn fix_first<'a, 'r>(rules: &'r [OfRule<'a>]) -> Vec<&'r OfRule<'a>> {
     let mut ordered: Vec<&OfRule<'_>> = rules.iter().collect();
     ordered.sort_by_key(|rule| rule.first.area);
